@@ -1,0 +1,73 @@
+package commands
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"seckill/domain"
+)
+
+// EntryForm is the version of a journal entry's form that gates write today.
+const EntryForm = 1
+
+// EntryBody is the body of a journal entry: every purchase that one script call
+// accepted. At is the gate's clock in microseconds since 1970. Terms holds, per
+// sale id, the terms in force. A purchase's entry id is epoch-n.i with i its
+// place in Purchases, counted from 1.
+type EntryBody struct {
+	Form      int                     `json:"form"`
+	At        int64                   `json:"at"`
+	Terms     map[string]domain.Terms `json:"terms"`
+	Purchases []json.RawMessage       `json:"purchases"`
+}
+
+// Time gives the gate's clock of the entry.
+func (b *EntryBody) Time() time.Time { return time.UnixMicro(b.At).UTC() }
+
+// Purchase is one accepted purchase as the journal carries it: all that
+// recording needs.
+type Purchase struct {
+	Order   string        `json:"order"`
+	Buyer   string        `json:"buyer"`
+	Sale    string        `json:"sale"`
+	Bucket  int           `json:"bucket"`
+	Lines   []domain.Line `json:"lines"`
+	Key     string        `json:"key,omitempty"`
+	Body    string        `json:"body,omitempty"`
+	TraceID string        `json:"trace,omitempty"`
+}
+
+// EncodePurchase gives the bytes that a gate puts into an entry for r.
+func EncodePurchase(r Reservation) ([]byte, error) {
+	b, err := json.Marshal(Purchase{
+		Order: r.Order, Buyer: r.Buyer, Sale: r.Place.Sale, Bucket: r.Place.Bucket,
+		Lines: r.Lines, Key: r.Key, Body: r.BodyHash, TraceID: r.TraceID,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("encode purchase %s: %w", r.Order, err)
+	}
+	return b, nil
+}
+
+// FutureEntryError is an entry of a form this program does not read. It stops
+// the lane; it never throws purchases away.
+type FutureEntryError struct{ Form int }
+
+// Error says which form.
+func (e *FutureEntryError) Error() string {
+	return fmt.Sprintf("journal entry of form %d: this program reads up to form %d; roll out readers before writers", e.Form, EntryForm)
+}
+
+// DecodeEntry reads the frame of an entry. The purchases inside are read one by
+// one, so that one unreadable purchase does not hide its neighbours.
+func DecodeEntry(body string) (*EntryBody, error) {
+	var b EntryBody
+	if err := json.Unmarshal([]byte(body), &b); err != nil {
+		return nil, fmt.Errorf("read journal entry: %w", err)
+	}
+	if b.Form < 1 || b.Form > EntryForm {
+		return nil, &FutureEntryError{Form: b.Form}
+	}
+	return &b, nil
+}

@@ -1,0 +1,239 @@
+package domain
+
+import "time"
+
+// Event is a fact that happened. EventType gives its stored name.
+type Event interface{ EventType() string }
+
+// ItemTerms is one thing on sale: Stock units at Price each.
+type ItemTerms struct {
+	SKU     string    `json:"sku"`
+	Title   string    `json:"title"`
+	Price   Money     `json:"price"`
+	Stock   int64     `json:"stock"`
+	Release []Tranche `json:"release,omitempty"`
+}
+
+// Tranche is a part of the stock that is released at a time.
+type Tranche struct {
+	At       time.Time `json:"at"`
+	Quantity int64     `json:"quantity"`
+}
+
+// SaleTerms is everything an operator sets about a sale.
+type SaleTerms struct {
+	Title          string      `json:"title"`
+	OpensAt        time.Time   `json:"opens_at"`
+	ClosesAt       time.Time   `json:"closes_at"`
+	LimitPerBuyer  int64       `json:"limit_per_buyer"`
+	OrdersPerBuyer int         `json:"orders_per_buyer"`
+	Rebuy          bool        `json:"rebuy"`
+	Strategy       Strategy    `json:"strategy"`
+	Buckets        int         `json:"buckets"`
+	Tokens         int         `json:"tokens,omitempty"`
+	PaymentWindow  int64       `json:"payment_window"` // seconds
+	EligibleTiers  []string    `json:"eligible_tiers,omitempty"`
+	RequireTicket  bool        `json:"require_ticket,omitempty"`
+	AutoOpen       bool        `json:"auto_open"`
+	Items          []ItemTerms `json:"items"`
+}
+
+// Strategy says which machinery serves a sale.
+type Strategy string
+
+// Strategies.
+const (
+	StrategyPostgres   Strategy = "postgres"
+	StrategyRedisSync  Strategy = "redis-sync"
+	StrategyRedisAsync Strategy = "redis-async"
+)
+
+// SaleScheduled opens the stream of a sale.
+type SaleScheduled struct {
+	SaleID string `json:"sale_id"`
+	SaleTerms
+	By string `json:"by,omitempty"`
+}
+
+// SaleRevised replaces the terms of a sale.
+type SaleRevised struct {
+	SaleID string `json:"sale_id"`
+	SaleTerms
+	By string `json:"by,omitempty"`
+}
+
+// SalePreheated says that the gate is about to hold this sale for the first
+// time. Where it stands and the gate has no record of the sale, the gate forgot.
+type SalePreheated struct {
+	SaleID string `json:"sale_id"`
+}
+
+// SalePaused adds a reason for which nothing is sold.
+type SalePaused struct {
+	SaleID string      `json:"sale_id"`
+	Reason PauseReason `json:"reason"`
+	Note   string      `json:"note,omitempty"`
+	By     string      `json:"by,omitempty"`
+}
+
+// SaleResumed takes a reason away.
+type SaleResumed struct {
+	SaleID string      `json:"sale_id"`
+	Reason PauseReason `json:"reason"`
+	Note   string      `json:"note,omitempty"`
+	By     string      `json:"by,omitempty"`
+}
+
+// PauseReason is who stopped a sale. A sale sells when no reason is left.
+type PauseReason string
+
+// Reasons of a pause. Recovery is never stored: a closed lane is that pause.
+const (
+	PausedByOperator PauseReason = "operator"
+	PausedByDrift    PauseReason = "drift"
+)
+
+// SaleClosed ends a sale before its time.
+type SaleClosed struct {
+	SaleID string `json:"sale_id"`
+	Note   string `json:"note,omitempty"`
+	By     string `json:"by,omitempty"`
+}
+
+// StockReleased puts units on sale in one bucket.
+type StockReleased struct {
+	SaleID   string `json:"sale_id"`
+	SKU      string `json:"sku"`
+	Bucket   int    `json:"bucket"`
+	Quantity int64  `json:"quantity"`
+	By       string `json:"by,omitempty"`
+}
+
+// StockReserved takes units for an order. Key and BodyHash are those of its
+// idempotency key, so that the gate can learn them again.
+type StockReserved struct {
+	SaleID   string `json:"sale_id"`
+	SKU      string `json:"sku"`
+	Bucket   int    `json:"bucket"`
+	OrderID  string `json:"order_id"`
+	BuyerID  string `json:"buyer_id"`
+	Quantity int64  `json:"quantity"`
+	Entry    string `json:"entry"`
+	Key      string `json:"key,omitempty"`
+	BodyHash string `json:"body_hash,omitempty"`
+}
+
+// StockReturned gives an order's units back.
+type StockReturned struct {
+	SaleID   string `json:"sale_id"`
+	SKU      string `json:"sku"`
+	Bucket   int    `json:"bucket"`
+	OrderID  string `json:"order_id"`
+	BuyerID  string `json:"buyer_id"`
+	Quantity int64  `json:"quantity"`
+	Reason   string `json:"reason"`
+}
+
+// StockRefused says that a purchase the gate accepted is not kept: its units go
+// back to the gate if it still holds them. Totals of the log do not change.
+type StockRefused struct {
+	SaleID   string `json:"sale_id"`
+	SKU      string `json:"sku"`
+	Bucket   int    `json:"bucket"`
+	OrderID  string `json:"order_id"`
+	BuyerID  string `json:"buyer_id"`
+	Quantity int64  `json:"quantity"`
+	Entry    string `json:"entry"`
+	Reason   Reason `json:"reason"`
+}
+
+// StockWithdrawn takes units off sale, by an entry of the journal.
+type StockWithdrawn struct {
+	SaleID     string `json:"sale_id"`
+	SKU        string `json:"sku"`
+	Bucket     int    `json:"bucket"`
+	WithdrawID string `json:"withdraw_id"`
+	Quantity   int64  `json:"quantity"`
+	Entry      string `json:"entry"`
+	By         string `json:"by,omitempty"`
+}
+
+// StockMovedOut takes units out of a donor bucket, by an entry of its journal.
+type StockMovedOut struct {
+	SaleID   string `json:"sale_id"`
+	SKU      string `json:"sku"`
+	Bucket   int    `json:"bucket"`
+	MoveID   string `json:"move_id"`
+	To       int    `json:"to"`
+	Quantity int64  `json:"quantity"`
+	Entry    string `json:"entry"`
+}
+
+// StockMovedIn puts the units of a move into the receiving bucket.
+type StockMovedIn struct {
+	SaleID   string `json:"sale_id"`
+	SKU      string `json:"sku"`
+	Bucket   int    `json:"bucket"`
+	MoveID   string `json:"move_id"`
+	From     int    `json:"from"`
+	Quantity int64  `json:"quantity"`
+}
+
+// OrderLine is a line with the price it was bought at.
+type OrderLine struct {
+	SKU      string `json:"sku"`
+	Quantity int64  `json:"quantity"`
+	Price    Money  `json:"price"`
+}
+
+// OrderPlaced says that a purchase is recorded. AcceptedAt is the gate's clock
+// when the units were taken.
+type OrderPlaced struct {
+	OrderID    string      `json:"order_id"`
+	SaleID     string      `json:"sale_id"`
+	BuyerID    string      `json:"buyer_id"`
+	Bucket     int         `json:"bucket"`
+	Lines      []OrderLine `json:"lines"`
+	Amount     Money       `json:"amount"`
+	AcceptedAt time.Time   `json:"accepted_at"`
+	PayBy      time.Time   `json:"pay_by"`
+	Entry      string      `json:"entry"`
+	Ordinal    int         `json:"ordinal"`
+	Key        string      `json:"key,omitempty"`
+	BodyHash   string      `json:"body_hash,omitempty"`
+}
+
+// OrderRejected says that a purchase is not kept, and why. Lines are unknown
+// for a lost order. Raw holds the bytes of an entry that could not be recorded.
+type OrderRejected struct {
+	OrderID string `json:"order_id"`
+	SaleID  string `json:"sale_id"`
+	BuyerID string `json:"buyer_id"`
+	Bucket  int    `json:"bucket"`
+	Lines   []Line `json:"lines,omitempty"`
+	Reason  Reason `json:"reason"`
+	Entry   string `json:"entry,omitempty"`
+	Detail  string `json:"detail,omitempty"`
+	Raw     []byte `json:"raw,omitempty"`
+}
+
+// OrderPaid says that the order was paid, once.
+type OrderPaid struct {
+	OrderID   string `json:"order_id"`
+	PaymentID string `json:"payment_id"`
+	Amount    Money  `json:"amount"`
+}
+
+// OrderCancelled ends an order at somebody's wish. Restock tells whether its
+// units came back on sale.
+type OrderCancelled struct {
+	OrderID string `json:"order_id"`
+	By      string `json:"by"`
+	Note    string `json:"note,omitempty"`
+	Restock bool   `json:"restock"`
+}
+
+// OrderExpired ends an order that was not paid in time.
+type OrderExpired struct {
+	OrderID string `json:"order_id"`
+}

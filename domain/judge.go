@@ -1,0 +1,130 @@
+package domain
+
+import "time"
+
+// BuyerOrder is one of a buyer's orders in a sale, as far as judgement needs it.
+type BuyerOrder struct {
+	ID    string
+	State OrderStanding
+	Units int64
+}
+
+// OrderStanding is where an order stands for the rules of buying again.
+type OrderStanding int
+
+const (
+	// Live: accepted, and not cancelled, expired or rejected.
+	Live OrderStanding = iota
+	// Over: cancelled or expired; its units went back.
+	Over
+	// Void: rejected; it never counts.
+	Void
+)
+
+// Case is everything the judgement of one purchase looks at, in the order in
+// which it looks. Whoever judges fills it from what it holds: the memory of a
+// gate, or rows read under the log lock.
+type Case struct {
+	// SameOrder is the order found under this very id or this idempotency key.
+	SameOrder   string
+	Tombstone   bool
+	KeyBody     string // body hash remembered with the key, "" when the key is new
+	Orders      []BuyerOrder
+	Ready       bool
+	Paused      bool
+	Closed      bool
+	OpensAt     time.Time
+	ClosesAt    time.Time
+	Now         time.Time
+	Terms       Terms
+	Eligible    bool
+	Left        map[string]int64 // units left per SKU
+	Known       map[string]bool  // stock streams that are open
+	SkipLimit   bool
+	BodyHash    string
+	Lines       []Line
+	TicketState Outcome // Reserved when the ticket is fine or none is asked for
+}
+
+// Judge gives the outcome and, for SameOrder and Repeat, the order meant. The
+// order of judgement is fixed: own order id or tombstone, idempotency key, the
+// buyer's orders, readiness, switches, window, eligibility, ticket, limit,
+// stock. So a repeated request always meets its first answer.
+func Judge(c *Case) (Outcome, string) {
+	switch {
+	case c.Tombstone:
+		return Refused, ""
+	case c.KeyBody != "" && c.KeyBody != c.BodyHash:
+		return KeyMismatch, c.SameOrder
+	case c.SameOrder != "":
+		return SameOrder, c.SameOrder
+	}
+	if id := RepeatOf(c.Orders, c.Terms); id != "" {
+		return Repeat, id
+	}
+	if o := judgeSale(c); o != Reserved {
+		return o, ""
+	}
+	if !c.SkipLimit && NetUnits(c.Orders)+Units(c.Lines) > c.Terms.LimitPerBuyer {
+		return LimitExceeded, ""
+	}
+	for _, l := range c.Lines {
+		if c.Left[l.SKU] < l.Quantity {
+			return SoldOut, ""
+		}
+	}
+	return Reserved, ""
+}
+
+func judgeSale(c *Case) Outcome {
+	switch {
+	case !c.Ready:
+		return NotReady
+	case c.Closed:
+		return Ended
+	case c.Paused:
+		return Paused
+	case c.Now.Before(c.OpensAt):
+		return TooEarly
+	case !c.Now.Before(c.ClosesAt):
+		return Ended
+	case !c.Eligible:
+		return NotEligible
+	}
+	return c.TicketState
+}
+
+// RepeatOf gives the order that a further purchase meets, or "" when the buyer
+// may buy: the latest live order once there are OrdersPerBuyer of them, or,
+// where the sale does not let one buy again, the latest order that is over.
+func RepeatOf(orders []BuyerOrder, t Terms) string {
+	live, counted, lastLive, lastAny := 0, 0, "", ""
+	for _, o := range orders {
+		if o.State == Live {
+			live++
+			lastLive = o.ID
+		}
+		if o.State == Live || (o.State == Over && !t.Rebuy) {
+			counted++
+			lastAny = o.ID
+		}
+	}
+	switch {
+	case live >= t.OrdersPerBuyer:
+		return lastLive
+	case counted >= t.OrdersPerBuyer:
+		return lastAny
+	}
+	return ""
+}
+
+// NetUnits gives the units a buyer holds over live orders.
+func NetUnits(orders []BuyerOrder) int64 {
+	var n int64
+	for _, o := range orders {
+		if o.State == Live {
+			n += o.Units
+		}
+	}
+	return n
+}

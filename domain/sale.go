@@ -1,0 +1,157 @@
+package domain
+
+import (
+	"slices"
+	"time"
+)
+
+// SaleState is what a person is told about where a sale stands.
+type SaleState string
+
+// States of a sale.
+const (
+	SaleStateScheduled SaleState = "scheduled"
+	SaleStateOpen      SaleState = "open"
+	SaleStatePaused    SaleState = "paused"
+	SaleStateEnded     SaleState = "ended"
+	SaleStateCleaned   SaleState = "cleaned"
+)
+
+// Sale is the fold of a sale's stream.
+type Sale struct {
+	ID      string
+	Version int64
+	Terms   SaleTerms
+	// Preheated: the gate has held this sale at some time.
+	Preheated bool
+	Pauses    []PauseReason
+	Closed    bool
+	Cleaned   bool
+}
+
+// FoldSale brings s forward by one event of its stream.
+func (s Sale) FoldSale(e Event) Sale {
+	s.Version++
+	switch e := e.(type) {
+	case *SaleScheduled:
+		s.ID, s.Terms = e.SaleID, e.SaleTerms
+	case *SaleRevised:
+		s.Terms = e.SaleTerms
+	case *SalePreheated:
+		s.Preheated = true
+	case *SalePaused:
+		if !slices.Contains(s.Pauses, e.Reason) {
+			s.Pauses = append(slices.Clone(s.Pauses), e.Reason)
+		}
+	case *SaleResumed:
+		s.Pauses = slices.DeleteFunc(slices.Clone(s.Pauses), func(r PauseReason) bool { return r == e.Reason })
+	case *SaleClosed:
+		s.Closed = true
+	}
+	return s
+}
+
+// StateAt gives the state of the sale at a time.
+func (s Sale) StateAt(now time.Time) SaleState {
+	switch {
+	case s.Cleaned:
+		return SaleStateCleaned
+	case s.Closed || !now.Before(s.Terms.ClosesAt):
+		return SaleStateEnded
+	case len(s.Pauses) > 0:
+		return SaleStatePaused
+	case now.Before(s.Terms.OpensAt):
+		return SaleStateScheduled
+	}
+	return SaleStateOpen
+}
+
+// SKUs lists the items of the sale in the order they were scheduled.
+func (s Sale) SKUs() []string {
+	skus := make([]string, len(s.Terms.Items))
+	for i, item := range s.Terms.Items {
+		skus[i] = item.SKU
+	}
+	return skus
+}
+
+// Item gives the terms of an item.
+func (s Sale) Item(sku string) (ItemTerms, bool) {
+	for _, item := range s.Terms.Items {
+		if item.SKU == sku {
+			return item, true
+		}
+	}
+	return ItemTerms{}, false
+}
+
+// Judged gives the terms that purchases are judged by.
+func (s Sale) Judged() Terms {
+	prices := make(map[string]Money, len(s.Terms.Items))
+	for _, item := range s.Terms.Items {
+		prices[item.SKU] = item.Price
+	}
+	return Terms{
+		Version: s.Version, LimitPerBuyer: s.Terms.LimitPerBuyer, OrdersPerBuyer: s.Terms.OrdersPerBuyer,
+		Rebuy: s.Terms.Rebuy, PaymentWindow: s.Terms.PaymentWindow, Prices: prices,
+	}
+}
+
+// SplitStock deals quantity over n buckets, the first ones getting the rest.
+func SplitStock(quantity int64, n int) []int64 {
+	parts := make([]int64, n)
+	for i := range parts {
+		parts[i] = quantity / int64(n)
+		if int64(i) < quantity%int64(n) {
+			parts[i]++
+		}
+	}
+	return parts
+}
+
+// Schedule gives the events that open a sale: the sale's own, and the first
+// release of each item and bucket. Terms are checked by ValidateTerms before.
+func Schedule(id string, terms SaleTerms, by string) (*SaleScheduled, []*StockReleased) {
+	var released []*StockReleased
+	for _, item := range terms.Items {
+		for bucket, quantity := range SplitStock(firstStock(item), terms.Buckets) {
+			released = append(released, &StockReleased{SaleID: id, SKU: item.SKU, Bucket: bucket, Quantity: quantity, By: by})
+		}
+	}
+	return &SaleScheduled{SaleID: id, SaleTerms: terms, By: by}, released
+}
+
+// firstStock gives what is on sale from the beginning: the stock that no
+// tranche holds back.
+func firstStock(item ItemTerms) int64 {
+	left := item.Stock
+	for _, t := range item.Release {
+		left -= t.Quantity
+	}
+	return left
+}
+
+// Pause, Resume and Close decide what an operator may do to a sale. A nil event
+// means that nothing would change.
+func (s Sale) Pause(reason PauseReason, note, by string) Event {
+	if s.Closed || slices.Contains(s.Pauses, reason) {
+		return nil
+	}
+	return &SalePaused{SaleID: s.ID, Reason: reason, Note: note, By: by}
+}
+
+// Resume takes a reason for a pause away.
+func (s Sale) Resume(reason PauseReason, note, by string) Event {
+	if !slices.Contains(s.Pauses, reason) {
+		return nil
+	}
+	return &SaleResumed{SaleID: s.ID, Reason: reason, Note: note, By: by}
+}
+
+// Close ends the sale for good.
+func (s Sale) Close(note, by string) Event {
+	if s.Closed {
+		return nil
+	}
+	return &SaleClosed{SaleID: s.ID, Note: note, By: by}
+}

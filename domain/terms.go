@@ -1,0 +1,106 @@
+package domain
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// FieldError names a field of what a person sent and what is wrong with it.
+type FieldError struct {
+	Field  string
+	Reason string
+}
+
+// Bounds of what a sale may be.
+const (
+	MaxItems = 100
+	MaxTitle = 200
+)
+
+// WithDefaults fills in what was left out: one unit and one order per buyer,
+// strategy redis-async, one bucket, 15 minutes to pay.
+func (t SaleTerms) WithDefaults() SaleTerms {
+	if t.LimitPerBuyer == 0 {
+		t.LimitPerBuyer = 1
+	}
+	if t.OrdersPerBuyer == 0 {
+		t.OrdersPerBuyer = 1
+	}
+	if t.Strategy == "" {
+		t.Strategy = StrategyRedisAsync
+	}
+	if t.Buckets == 0 {
+		t.Buckets = 1
+	}
+	if t.PaymentWindow == 0 {
+		t.PaymentWindow = int64((15 * time.Minute).Seconds())
+	}
+	return t
+}
+
+// ValidateTerms gives everything that is wrong with the terms of a sale, all at
+// once; nothing when they may be scheduled.
+func ValidateTerms(t SaleTerms) []FieldError {
+	var bad []FieldError
+	check := func(ok bool, field, reason string) {
+		if !ok {
+			bad = append(bad, FieldError{field, reason})
+		}
+	}
+	check(t.Title != "" && len(t.Title) <= MaxTitle, "title", fmt.Sprintf("want 1 to %d bytes", MaxTitle))
+	check(!t.OpensAt.IsZero(), "opens_at", "is missing")
+	check(t.ClosesAt.After(t.OpensAt), "closes_at", "must be later than opens_at")
+	check(t.LimitPerBuyer >= 1 && t.LimitPerBuyer <= MaxQuantity, "limit_per_buyer", "want 1 to 2147483647")
+	check(t.OrdersPerBuyer >= 1 && t.OrdersPerBuyer <= 1000, "orders_per_buyer", "want 1 to 1000")
+	check(slices.Contains([]Strategy{StrategyPostgres, StrategyRedisSync, StrategyRedisAsync}, t.Strategy),
+		"strategy", "want postgres, redis-sync or redis-async")
+	check(t.Buckets >= 1 && t.Buckets <= MaxBuckets, "buckets", fmt.Sprintf("want 1 to %d", MaxBuckets))
+	check(t.PaymentWindow >= 1 && t.PaymentWindow <= 30*24*3600, "payment_window", "want 1 second to 30 days")
+	check(t.Tokens >= 0, "tokens", "must not be negative")
+	check(len(t.Items) >= 1 && len(t.Items) <= MaxItems, "items", fmt.Sprintf("want 1 to %d items", MaxItems))
+	return append(bad, validateItems(t)...)
+}
+
+func validateItems(t SaleTerms) []FieldError {
+	var bad []FieldError
+	seen := map[string]bool{}
+	for i, item := range t.Items {
+		at := func(name string) string { return fmt.Sprintf("items[%d].%s", i, name) }
+		if !ValidSKU(item.SKU) {
+			bad = append(bad, FieldError{at("sku"), "want 1 to 64 letters, digits, '.', '_' or '-'"})
+		} else if seen[item.SKU] {
+			bad = append(bad, FieldError{at("sku"), "stands twice in this sale"})
+		}
+		seen[item.SKU] = true
+		if len(item.Title) > MaxTitle {
+			bad = append(bad, FieldError{at("title"), fmt.Sprintf("want at most %d bytes", MaxTitle)})
+		}
+		if item.Stock < 0 || item.Stock > MaxQuantity {
+			bad = append(bad, FieldError{at("stock"), "want 0 to 2147483647"})
+		}
+		if item.Price.Minor < 0 || !validCurrency(item.Price.Currency) {
+			bad = append(bad, FieldError{at("price"), "want a decimal amount and a currency of three capital letters"})
+		} else if item.Price.Currency != t.Items[0].Price.Currency {
+			bad = append(bad, FieldError{at("currency"), "all items of a sale have one currency"})
+		}
+		bad = append(bad, validateRelease(item, at)...)
+	}
+	return bad
+}
+
+func validateRelease(item ItemTerms, at func(string) string) []FieldError {
+	var bad []FieldError
+	left := item.Stock
+	for _, tranche := range item.Release {
+		if tranche.Quantity < 1 || tranche.Quantity > MaxQuantity || tranche.At.IsZero() {
+			bad = append(bad, FieldError{at("release"), "each tranche needs a time and a quantity of at least 1"})
+			continue
+		}
+		left -= tranche.Quantity
+	}
+	if left < 0 {
+		bad = append(bad, FieldError{at("release"), "the tranches hold more units than the stock"})
+	}
+	return bad
+}
