@@ -1,0 +1,110 @@
+package pg
+
+import (
+	"context"
+	"net"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// Options of Open. The zero value is usable.
+type Options struct {
+	// Namespace is the schema; default "seckill".
+	Namespace string
+	// MaxConns bounds the pool; default 10.
+	MaxConns int
+	// AppName is shown in pg_stat_activity; default "seckill".
+	AppName string
+	// ConnectTimeout bounds each attempt to connect; default 3 s.
+	ConnectTimeout time.Duration
+	// StatementTimeout stops a statement that runs longer, and a transaction
+	// that idles longer; default 5 s. No transaction may live longer on a
+	// database that holds the log.
+	StatementTimeout time.Duration
+}
+
+func (o Options) withDefaults() Options {
+	if o.Namespace == "" {
+		o.Namespace = DefaultNamespace
+	}
+	if o.MaxConns <= 0 {
+		o.MaxConns = 10
+	}
+	if o.AppName == "" {
+		o.AppName = "seckill"
+	}
+	if o.ConnectTimeout <= 0 {
+		o.ConnectTimeout = 3 * time.Second
+	}
+	if o.StatementTimeout <= 0 {
+		o.StatementTimeout = 5 * time.Second
+	}
+	return o
+}
+
+// Open gives a pool whose every session works as <namespace>_app with the
+// namespace as search_path, after making sure that the schema fits this
+// program. Its errors are Problems where a person can act on them.
+func Open(ctx context.Context, url string, opts Options) (*pgxpool.Pool, error) {
+	opts = opts.withDefaults()
+	if err := ValidNamespace(opts.Namespace); err != nil {
+		return nil, err
+	}
+	if _, err := parseConfig(url); err != nil {
+		return nil, err
+	}
+	cfg, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		return nil, problem(err, "The database URL cannot be read: a pool setting in it is wrong.")
+	}
+	cfg.MaxConns = int32(opts.MaxConns)
+	tuneSession(cfg.ConnConfig, opts)
+	cfg.AfterConnect = asAppRole(opts.Namespace)
+	pool, err := pgxpool.NewWithConfig(ctx, cfg)
+	if err != nil {
+		return nil, explainConnect(err, cfg.ConnConfig)
+	}
+	if err := pool.Ping(ctx); err != nil {
+		pool.Close()
+		return nil, explainConnect(err, cfg.ConnConfig)
+	}
+	if err := CheckSchema(ctx, pool, opts.Namespace); err != nil {
+		pool.Close()
+		return nil, err
+	}
+	return pool, nil
+}
+
+// tuneSession sets what must hold for every session from its first moment.
+func tuneSession(cc *pgx.ConnConfig, opts Options) {
+	limit := strconv.FormatInt(opts.StatementTimeout.Milliseconds(), 10)
+	cc.ConnectTimeout = opts.ConnectTimeout
+	params := cc.RuntimeParams
+	params["application_name"] = opts.AppName
+	params["search_path"] = opts.Namespace
+	params["statement_timeout"] = limit
+	params["idle_in_transaction_session_timeout"] = limit
+	params["timezone"] = "UTC"
+	dialer := &net.Dialer{
+		Timeout:         opts.ConnectTimeout,
+		KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 5 * time.Second, Interval: time.Second, Count: 3},
+	}
+	cc.DialFunc = dialer.DialContext
+}
+
+func asAppRole(ns string) func(context.Context, *pgx.Conn) error {
+	return func(ctx context.Context, conn *pgx.Conn) error {
+		_, err := conn.Exec(ctx, "set role "+AppRole(ns))
+		switch SQLState(err) {
+		case codeInvalidParameter, codeUndefinedObject:
+			return problem(err, "The database %q has no role %s: run `seckill migrate up`.", conn.Config().Database, AppRole(ns))
+		case codeForbidden:
+			return problem(err, "The database user %q may not work as %s: ask an administrator to run GRANT %s TO %s.",
+				conn.Config().User, AppRole(ns), AppRole(ns), pgx.Identifier{conn.Config().User}.Sanitize())
+		}
+		return err
+	}
+}
