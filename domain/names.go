@@ -6,12 +6,57 @@ import (
 	"fmt"
 )
 
-// form is one stored form of an event: its name, the version of its payload
-// that is written today, a fresh value to read into, and the steps that bring
-// older payloads up, upcasters[v-1] from version v to v+1.
+// These lines are the one place where a stored name is written. Never rename,
+// never reuse, only add: a line here and one in the list below.
+
+// EventType gives the stored name.
+func (*SaleScheduled) EventType() string  { return "sale.scheduled" }
+func (*SaleRevised) EventType() string    { return "sale.revised" }
+func (*SalePreheated) EventType() string  { return "sale.preheated" }
+func (*SalePaused) EventType() string     { return "sale.paused" }
+func (*SaleResumed) EventType() string    { return "sale.resumed" }
+func (*SaleClosed) EventType() string     { return "sale.closed" }
+func (*StockReleased) EventType() string  { return "stock.released" }
+func (*StockReserved) EventType() string  { return "stock.reserved" }
+func (*StockReturned) EventType() string  { return "stock.returned" }
+func (*StockRefused) EventType() string   { return "stock.refused" }
+func (*StockWithdrawn) EventType() string { return "stock.withdrawn" }
+func (*StockMovedOut) EventType() string  { return "stock.moved_out" }
+func (*StockMovedIn) EventType() string   { return "stock.moved_in" }
+func (*OrderPlaced) EventType() string    { return "order.placed" }
+func (*OrderRejected) EventType() string  { return "order.rejected" }
+func (*OrderPaid) EventType() string      { return "order.paid" }
+func (*OrderCancelled) EventType() string { return "order.cancelled" }
+func (*OrderExpired) EventType() string   { return "order.expired" }
+
+// stored lists every event there is. An event whose payload changed names here
+// the steps that bring its older payloads up, oldest first.
+var stored = newForms(
+	formOf[SaleScheduled](),
+	formOf[SaleRevised](),
+	formOf[SalePreheated](),
+	formOf[SalePaused](),
+	formOf[SaleResumed](),
+	formOf[SaleClosed](),
+	formOf[StockReleased](),
+	formOf[StockReserved](),
+	formOf[StockReturned](),
+	formOf[StockRefused](),
+	formOf[StockWithdrawn](),
+	formOf[StockMovedOut](),
+	formOf[StockMovedIn](),
+	formOf[OrderPlaced](),
+	formOf[OrderRejected](),
+	formOf[OrderPaid](),
+	formOf[OrderCancelled](),
+	formOf[OrderExpired](),
+)
+
+// form is the stored form of an event: its name, a fresh value to read into,
+// and the steps that bring older payloads up, upcasters[v-1] from version v to
+// v+1.
 type form struct {
 	name      string
-	schema    int
 	fresh     func() Event
 	upcasters []upcaster
 }
@@ -19,92 +64,30 @@ type form struct {
 // upcaster rewrites a payload of one version into the next.
 type upcaster func(payload []byte) ([]byte, error)
 
-// forms is the one table of events. Names and versions here are stored: never
-// rename, never reuse, only add.
-var forms = []form{
-	{name: "sale.scheduled", schema: 1, fresh: func() Event { return new(SaleScheduled) }},
-	{name: "sale.revised", schema: 1, fresh: func() Event { return new(SaleRevised) }},
-	{name: "sale.preheated", schema: 1, fresh: func() Event { return new(SalePreheated) }},
-	{name: "sale.paused", schema: 1, fresh: func() Event { return new(SalePaused) }},
-	{name: "sale.resumed", schema: 1, fresh: func() Event { return new(SaleResumed) }},
-	{name: "sale.closed", schema: 1, fresh: func() Event { return new(SaleClosed) }},
-	{name: "stock.released", schema: 1, fresh: func() Event { return new(StockReleased) }},
-	{name: "stock.reserved", schema: 1, fresh: func() Event { return new(StockReserved) }},
-	{name: "stock.returned", schema: 1, fresh: func() Event { return new(StockReturned) }},
-	{name: "stock.refused", schema: 1, fresh: func() Event { return new(StockRefused) }},
-	{name: "stock.withdrawn", schema: 1, fresh: func() Event { return new(StockWithdrawn) }},
-	{name: "stock.moved_out", schema: 1, fresh: func() Event { return new(StockMovedOut) }},
-	{name: "stock.moved_in", schema: 1, fresh: func() Event { return new(StockMovedIn) }},
-	{name: "order.placed", schema: 1, fresh: func() Event { return new(OrderPlaced) }},
-	{name: "order.rejected", schema: 1, fresh: func() Event { return new(OrderRejected) }},
-	{name: "order.paid", schema: 1, fresh: func() Event { return new(OrderPaid) }},
-	{name: "order.cancelled", schema: 1, fresh: func() Event { return new(OrderCancelled) }},
-	{name: "order.expired", schema: 1, fresh: func() Event { return new(OrderExpired) }},
+// schema gives the version that is written today.
+func (f form) schema() int { return len(f.upcasters) + 1 }
+
+// formOf gives the form of the event type T.
+func formOf[T any, P interface {
+	*T
+	Event
+}](upcasters ...upcaster) form {
+	return form{name: P(nil).EventType(), fresh: func() Event { return P(new(T)) }, upcasters: upcasters}
 }
 
-var formByName = indexForms()
+// forms is a set of stored forms, in the order they were listed.
+type forms struct {
+	list   []form
+	byName map[string]form
+}
 
-func indexForms() map[string]*form {
-	m := make(map[string]*form, len(forms))
-	for i := range forms {
-		m[forms[i].name] = &forms[i]
+func newForms(list ...form) forms {
+	fs := forms{list: list, byName: make(map[string]form, len(list))}
+	for _, f := range list {
+		fs.byName[f.name] = f
 	}
-	return m
+	return fs
 }
-
-// EventType gives the stored name.
-func (*SaleScheduled) EventType() string { return "sale.scheduled" }
-
-// EventType gives the stored name.
-func (*SaleRevised) EventType() string { return "sale.revised" }
-
-// EventType gives the stored name.
-func (*SalePreheated) EventType() string { return "sale.preheated" }
-
-// EventType gives the stored name.
-func (*SalePaused) EventType() string { return "sale.paused" }
-
-// EventType gives the stored name.
-func (*SaleResumed) EventType() string { return "sale.resumed" }
-
-// EventType gives the stored name.
-func (*SaleClosed) EventType() string { return "sale.closed" }
-
-// EventType gives the stored name.
-func (*StockReleased) EventType() string { return "stock.released" }
-
-// EventType gives the stored name.
-func (*StockReserved) EventType() string { return "stock.reserved" }
-
-// EventType gives the stored name.
-func (*StockReturned) EventType() string { return "stock.returned" }
-
-// EventType gives the stored name.
-func (*StockRefused) EventType() string { return "stock.refused" }
-
-// EventType gives the stored name.
-func (*StockWithdrawn) EventType() string { return "stock.withdrawn" }
-
-// EventType gives the stored name.
-func (*StockMovedOut) EventType() string { return "stock.moved_out" }
-
-// EventType gives the stored name.
-func (*StockMovedIn) EventType() string { return "stock.moved_in" }
-
-// EventType gives the stored name.
-func (*OrderPlaced) EventType() string { return "order.placed" }
-
-// EventType gives the stored name.
-func (*OrderRejected) EventType() string { return "order.rejected" }
-
-// EventType gives the stored name.
-func (*OrderPaid) EventType() string { return "order.paid" }
-
-// EventType gives the stored name.
-func (*OrderCancelled) EventType() string { return "order.cancelled" }
-
-// EventType gives the stored name.
-func (*OrderExpired) EventType() string { return "order.expired" }
 
 // Errors of Decode, found with errors.Is.
 var (
@@ -117,7 +100,26 @@ var (
 
 // Encode gives the stored name, schema version and payload of an event.
 func Encode(e Event) (name string, schema int, payload []byte, err error) {
-	f, ok := formByName[e.EventType()]
+	return stored.encode(e)
+}
+
+// Decode reads a stored event of any version ever written, bringing older
+// payloads up step by step.
+func Decode(name string, schema int, payload []byte) (Event, error) {
+	return stored.decode(name, schema, payload)
+}
+
+// EventTypes lists every stored name, in the order of the table.
+func EventTypes() []string {
+	names := make([]string, len(stored.list))
+	for i, f := range stored.list {
+		names[i] = f.name
+	}
+	return names
+}
+
+func (fs forms) encode(e Event) (name string, schema int, payload []byte, err error) {
+	f, ok := fs.byName[e.EventType()]
 	if !ok {
 		return "", 0, nil, fmt.Errorf("encode %s: %w", e.EventType(), ErrUnknownEvent)
 	}
@@ -125,20 +127,18 @@ func Encode(e Event) (name string, schema int, payload []byte, err error) {
 	if err != nil {
 		return "", 0, nil, fmt.Errorf("encode %s: %w", f.name, err)
 	}
-	return f.name, f.schema, payload, nil
+	return f.name, f.schema(), payload, nil
 }
 
-// Decode reads a stored event of any version ever written, bringing older
-// payloads up step by step.
-func Decode(name string, schema int, payload []byte) (Event, error) {
-	f, ok := formByName[name]
-	if !ok {
-		return nil, fmt.Errorf("decode %q: %w", name, ErrUnknownEvent)
+func (fs forms) decode(name string, schema int, payload []byte) (Event, error) {
+	f, ok := fs.byName[name]
+	if !ok || schema < 1 {
+		return nil, fmt.Errorf("decode %q version %d: %w", name, schema, ErrUnknownEvent)
 	}
-	if schema > f.schema || schema < 1 {
-		return nil, fmt.Errorf("decode %s version %d (this program reads up to %d): %w", name, schema, f.schema, ErrFutureEvent)
+	if schema > f.schema() {
+		return nil, fmt.Errorf("decode %s version %d (this program reads up to %d): %w", name, schema, f.schema(), ErrFutureEvent)
 	}
-	for v := schema; v < f.schema; v++ {
+	for v := schema; v < f.schema(); v++ {
 		up, err := f.upcasters[v-1](payload)
 		if err != nil {
 			return nil, fmt.Errorf("bring %s from version %d to %d: %w", name, v, v+1, err)
@@ -150,13 +150,4 @@ func Decode(name string, schema int, payload []byte) (Event, error) {
 		return nil, fmt.Errorf("decode %s version %d: %w", name, schema, err)
 	}
 	return e, nil
-}
-
-// EventTypes lists every stored name, in the order of the table.
-func EventTypes() []string {
-	names := make([]string, len(forms))
-	for i := range forms {
-		names[i] = forms[i].name
-	}
-	return names
 }
