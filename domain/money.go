@@ -16,9 +16,11 @@ type Money struct {
 }
 
 // exponents lists the currencies whose minor unit is not a hundredth (ISO 4217).
+// Stored amounts are read by it: a number here never gets smaller.
 var exponents = map[string]int{
-	"BHD": 3, "CLP": 0, "IQD": 3, "ISK": 0, "JOD": 3, "JPY": 0, "KRW": 0, "KWD": 3,
-	"LYD": 3, "OMR": 3, "PYG": 0, "TND": 3, "UGX": 0, "VND": 0, "XAF": 0, "XOF": 0, "XPF": 0,
+	"BHD": 3, "BIF": 0, "CLF": 4, "CLP": 0, "DJF": 0, "GNF": 0, "IQD": 3, "ISK": 0, "JOD": 3,
+	"JPY": 0, "KMF": 0, "KRW": 0, "KWD": 3, "LYD": 3, "OMR": 3, "PYG": 0, "RWF": 0, "TND": 3,
+	"UGX": 0, "UYI": 0, "UYW": 4, "VND": 0, "VUV": 0, "XAF": 0, "XOF": 0, "XPF": 0,
 }
 
 // Exponent gives the number of decimals of a currency, 2 where none is known.
@@ -67,7 +69,7 @@ func (m Money) Amount() string {
 
 // Times gives m for n units; ok is false when it does not fit into 64 bits.
 func (m Money) Times(n int64) (Money, bool) {
-	if n < 0 || (n > 0 && m.Minor > math.MaxInt64/n) {
+	if n < 0 || (n > 0 && (m.Minor > math.MaxInt64/n || m.Minor < math.MinInt64/n)) {
 		return Money{}, false
 	}
 	return Money{Minor: m.Minor * n, Currency: m.Currency}, true
@@ -76,10 +78,11 @@ func (m Money) Times(n int64) (Money, bool) {
 // Plus adds an amount of the same currency; ok is false when the currencies
 // differ or the sum does not fit.
 func (m Money) Plus(o Money) (Money, bool) {
-	if m.Currency != o.Currency || m.Minor > math.MaxInt64-o.Minor {
+	sum := m.Minor + o.Minor
+	if m.Currency != o.Currency || (sum > m.Minor) != (o.Minor > 0) {
 		return Money{}, false
 	}
-	return Money{Minor: m.Minor + o.Minor, Currency: m.Currency}, true
+	return Money{Minor: sum, Currency: m.Currency}, true
 }
 
 type moneyForm struct {
@@ -87,13 +90,25 @@ type moneyForm struct {
 	Currency string `json:"currency"`
 }
 
-// MarshalJSON writes the decimal form.
+// MarshalJSON writes the decimal form, and null for the zero Money. It refuses
+// what UnmarshalJSON would not read back: amounts below zero, currencies that
+// are none.
 func (m Money) MarshalJSON() ([]byte, error) {
+	if m == (Money{}) {
+		return []byte("null"), nil
+	}
+	if m.Minor < 0 || !validCurrency(m.Currency) {
+		return nil, fmt.Errorf("write money %s %q: want no sign and a currency of three capital letters", m.Amount(), m.Currency)
+	}
 	return json.Marshal(moneyForm{m.Amount(), m.Currency})
 }
 
-// UnmarshalJSON reads the decimal form.
+// UnmarshalJSON reads what MarshalJSON writes.
 func (m *Money) UnmarshalJSON(b []byte) error {
+	if string(b) == "null" {
+		*m = Money{}
+		return nil
+	}
 	var f moneyForm
 	if err := json.Unmarshal(b, &f); err != nil {
 		return err
