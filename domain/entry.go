@@ -3,6 +3,7 @@ package domain
 import (
 	"crypto/sha1"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -25,7 +26,7 @@ func (e EntryID) String() string {
 	return s
 }
 
-// ParseEntryID reads what String writes.
+// ParseEntryID reads what String writes, and nothing else.
 func ParseEntryID(s string) (EntryID, error) {
 	var e EntryID
 	epoch, rest, ok := strings.Cut(s, "-")
@@ -36,7 +37,7 @@ func ParseEntryID(s string) (EntryID, error) {
 	if dotted {
 		e.I, err[2] = strconv.Atoi(i)
 	}
-	if !ok || err[0] != nil || err[1] != nil || err[2] != nil || e.Epoch < 0 || e.N < 0 || (dotted && e.I < 1) {
+	if !ok || errors.Join(err[:]...) != nil || e.Epoch < 0 || e.N < 0 || e.String() != s {
 		return EntryID{}, fmt.Errorf("parse entry id %q: want epoch-n or epoch-n.i", s)
 	}
 	return e, nil

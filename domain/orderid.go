@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/binary"
+	"fmt"
 )
 
 // Widths of an order id in bytes: key number, store, lane, bucket, sale number,
@@ -33,18 +34,23 @@ type Keys struct {
 	Secrets map[uint8][]byte
 }
 
-// NewOrderID makes the id of an order of buyer at p. random supplies 80 bits.
+// NewOrderID makes the id of an order of buyer at p. random supplies 80 bits. It
+// refuses a place that an id cannot name, and to sign without a secret.
 func NewOrderID(keys Keys, p Place, buyer string, random [orderRandom]byte) (string, error) {
 	sale, err := ParseSaleID(p.Sale)
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("make order id for sale %q: %w", p.Sale, err)
+	}
+	secret := keys.Secrets[keys.Current]
+	if p.Bucket < 0 || p.Bucket >= MaxBuckets || len(secret) == 0 {
+		return "", fmt.Errorf("make order id: want a bucket from 0 to %d (got %d) and a secret under key %d", MaxBuckets-1, p.Bucket, keys.Current)
 	}
 	b := make([]byte, 0, orderBytes)
 	b = append(b, keys.Current, p.Store, byte(p.Lane()))
 	b = binary.BigEndian.AppendUint16(b, uint16(p.Bucket))
 	b = append(b, byte(sale>>32), byte(sale>>24), byte(sale>>16), byte(sale>>8), byte(sale))
 	b = append(b, random[:]...)
-	b = append(b, orderMAC(keys.Secrets[keys.Current], b, buyer)...)
+	b = append(b, orderMAC(secret, b, buyer)...)
 	return base32Text.EncodeToString(b), nil
 }
 
@@ -62,7 +68,7 @@ func ParseOrderID(id string) (OrderRef, error) {
 	sale := SaleNumber(s[0])<<32 | SaleNumber(s[1])<<24 | SaleNumber(s[2])<<16 | SaleNumber(s[3])<<8 | SaleNumber(s[4])
 	p := Place{Store: b[1], Sale: sale.ID(), Bucket: int(binary.BigEndian.Uint16(b[3:5]))}
 	ref := OrderRef{ID: id, Key: b[0], Lane: int(b[2]), Place: p}
-	if ref.Lane >= Lanes {
+	if ref.Lane >= Lanes || p.Bucket >= MaxBuckets {
 		return OrderRef{}, ErrBadID
 	}
 	return ref, nil

@@ -93,7 +93,7 @@ func StockStream(sale, sku string, bucket int) string {
 // OrderStream names the stream of an order.
 func OrderStream(order string) string { return "order-" + order }
 
-// Stock names one stock stream by its parts.
+// StockKey names one stock stream by its parts.
 type StockKey struct {
 	Sale   string
 	SKU    string
@@ -104,7 +104,7 @@ type StockKey struct {
 func (k StockKey) Stream() string { return StockStream(k.Sale, k.SKU, k.Bucket) }
 
 // ParseStockStream takes a stock stream's name apart. A SKU may hold '-'; sale
-// ids and buckets cannot.
+// ids and buckets cannot. A name that Stream would not write is refused.
 func ParseStockStream(name string) (StockKey, error) {
 	rest, ok := strings.CutPrefix(name, "stock-")
 	sale, rest, ok2 := strings.Cut(rest, "-")
@@ -113,10 +113,11 @@ func ParseStockStream(name string) (StockKey, error) {
 		return StockKey{}, fmt.Errorf("stream %q is no stock stream", name)
 	}
 	bucket, err := strconv.Atoi(rest[i+1:])
-	if err != nil || bucket < 0 {
+	k := StockKey{Sale: sale, SKU: rest[:i], Bucket: bucket}
+	if err != nil || sale == "" || bucket < 0 || k.Stream() != name {
 		return StockKey{}, fmt.Errorf("stream %q is no stock stream", name)
 	}
-	return StockKey{Sale: sale, SKU: rest[:i], Bucket: bucket}, nil
+	return k, nil
 }
 
 // ValidSKU tells whether s may name an item: 1 to 64 letters, digits, '.', '_'
