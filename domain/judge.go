@@ -1,6 +1,10 @@
 package domain
 
-import "time"
+import (
+	"math"
+	"slices"
+	"time"
+)
 
 // BuyerOrder is one of a buyer's orders in a sale, as far as judgement needs it.
 type BuyerOrder struct {
@@ -28,9 +32,10 @@ type Case struct {
 	// SameOrder is the order found under this very id or this idempotency key.
 	SameOrder   string
 	Tombstone   bool
-	KeyBody     string // body hash remembered with the key, "" when the key is new
-	Orders      []BuyerOrder
+	KeyBody     string       // body hash remembered with the key, "" when the key is new
+	Orders      []BuyerOrder // in the order they were accepted
 	Ready       bool
+	Known       map[string]bool // stock streams that are open; another one is NotReady
 	Paused      bool
 	Closed      bool
 	OpensAt     time.Time
@@ -39,7 +44,6 @@ type Case struct {
 	Terms       Terms
 	Eligible    bool
 	Left        map[string]int64 // units left per SKU
-	Known       map[string]bool  // stock streams that are open
 	SkipLimit   bool
 	BodyHash    string
 	Lines       []Line
@@ -65,7 +69,7 @@ func Judge(c *Case) (Outcome, string) {
 	if o := judgeSale(c); o != Reserved {
 		return o, ""
 	}
-	if !c.SkipLimit && NetUnits(c.Orders)+Units(c.Lines) > c.Terms.LimitPerBuyer {
+	if !c.SkipLimit && addUnits(NetUnits(c.Orders), Units(c.Lines)) > c.Terms.LimitPerBuyer {
 		return LimitExceeded, ""
 	}
 	for _, l := range c.Lines {
@@ -78,7 +82,7 @@ func Judge(c *Case) (Outcome, string) {
 
 func judgeSale(c *Case) Outcome {
 	switch {
-	case !c.Ready:
+	case !c.Ready || slices.ContainsFunc(c.Lines, func(l Line) bool { return !c.Known[l.SKU] }):
 		return NotReady
 	case c.Closed:
 		return Ended
@@ -96,24 +100,24 @@ func judgeSale(c *Case) Outcome {
 
 // RepeatOf gives the order that a further purchase meets, or "" when the buyer
 // may buy: the latest live order once there are OrdersPerBuyer of them, or,
-// where the sale does not let one buy again, the latest order that is over.
+// where the sale does not let one buy again, the latest order that is over. A
+// rejected order never counts. orders stand in the order they were accepted.
 func RepeatOf(orders []BuyerOrder, t Terms) string {
-	live, counted, lastLive, lastAny := 0, 0, "", ""
+	live, lastLive, lastOver := 0, "", ""
 	for _, o := range orders {
-		if o.State == Live {
+		switch o.State {
+		case Live:
 			live++
 			lastLive = o.ID
-		}
-		if o.State == Live || (o.State == Over && !t.Rebuy) {
-			counted++
-			lastAny = o.ID
+		case Over:
+			lastOver = o.ID
 		}
 	}
 	switch {
 	case live >= t.OrdersPerBuyer:
 		return lastLive
-	case counted >= t.OrdersPerBuyer:
-		return lastAny
+	case !t.Rebuy:
+		return lastOver
 	}
 	return ""
 }
@@ -123,8 +127,17 @@ func NetUnits(orders []BuyerOrder) int64 {
 	var n int64
 	for _, o := range orders {
 		if o.State == Live {
-			n += o.Units
+			n = addUnits(n, o.Units)
 		}
 	}
 	return n
+}
+
+// addUnits adds without wrapping: a sum that does not fit is the largest there
+// is, which passes every limit.
+func addUnits(a, b int64) int64 {
+	if b > 0 && a > math.MaxInt64-b {
+		return math.MaxInt64
+	}
+	return a + b
 }

@@ -83,11 +83,11 @@ const MaxQuantity = 1<<31 - 1
 // MaxLines bounds the lines of a purchase.
 const MaxLines = 10
 
-// Units gives the sum over lines.
+// Units gives the sum over lines; a sum that does not fit is the largest there is.
 func Units(lines []Line) int64 {
 	var n int64
 	for _, l := range lines {
-		n += l.Quantity
+		n = addUnits(n, l.Quantity)
 	}
 	return n
 }
