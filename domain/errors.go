@@ -1,6 +1,10 @@
 package domain
 
-import "fmt"
+import (
+	"fmt"
+	"maps"
+	"slices"
+)
 
 // Code is what a program reads in a refusal or an error. Codes never change.
 type Code string
@@ -99,11 +103,5 @@ func (c Code) Sentence(language string) string {
 	return pair[0]
 }
 
-// Codes lists every code.
-func Codes() []Code {
-	codes := make([]Code, 0, len(sentences))
-	for c := range sentences {
-		codes = append(codes, c)
-	}
-	return codes
-}
+// Codes lists every code, sorted.
+func Codes() []Code { return slices.Sorted(maps.Keys(sentences)) }

@@ -43,6 +43,7 @@ func (o Order) FoldOrder(e Event) Order {
 	case *OrderRejected:
 		o.ID, o.SaleID, o.BuyerID, o.Bucket, o.Entry = e.OrderID, e.SaleID, e.BuyerID, e.Bucket, e.Entry
 		o.Status, o.Reason = OrderStatusRejected, e.Reason
+		o.Lines = make([]OrderLine, 0, len(e.Lines))
 		for _, l := range e.Lines {
 			o.Lines = append(o.Lines, OrderLine{SKU: l.SKU, Quantity: l.Quantity})
 		}
@@ -50,10 +51,11 @@ func (o Order) FoldOrder(e Event) Order {
 		switch o.Status {
 		case OrderStatusPlaced:
 			o.Status = OrderStatusPaid
-		case OrderStatusCancelled, OrderStatusExpired:
+		case OrderStatusCancelled, OrderStatusExpired, OrderStatusRejected:
 			o.RefundDue = true
 		}
 	case *OrderCancelled:
+		o.RefundDue = o.RefundDue || o.Status == OrderStatusPaid
 		o.Status = OrderStatusCancelled
 	case *OrderExpired:
 		o.Status = OrderStatusExpired

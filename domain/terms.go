@@ -83,19 +83,24 @@ func validateItems(t SaleTerms) []FieldError {
 			bad = append(bad, FieldError{at("price"), "want a decimal amount and a currency of three capital letters"})
 		} else if item.Price.Currency != t.Items[0].Price.Currency {
 			bad = append(bad, FieldError{at("currency"), "all items of a sale have one currency"})
+		} else if _, fits := item.Price.Times(max(t.LimitPerBuyer, 0)); !fits {
+			bad = append(bad, FieldError{at("price"), "times limit_per_buyer is more than we can count"})
 		}
-		bad = append(bad, validateRelease(item, at)...)
+		bad = append(bad, validateRelease(item, t.ClosesAt, at)...)
 	}
 	return bad
 }
 
-func validateRelease(item ItemTerms, at func(string) string) []FieldError {
+func validateRelease(item ItemTerms, closes time.Time, at func(string) string) []FieldError {
 	var bad []FieldError
 	left := item.Stock
 	for _, tranche := range item.Release {
 		if tranche.Quantity < 1 || tranche.Quantity > MaxQuantity || tranche.At.IsZero() {
 			bad = append(bad, FieldError{at("release"), "each tranche needs a time and a quantity of at least 1"})
 			continue
+		}
+		if !tranche.At.Before(closes) {
+			bad = append(bad, FieldError{at("release"), "a tranche after closes_at would never be sold"})
 		}
 		left -= tranche.Quantity
 	}
