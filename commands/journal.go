@@ -71,3 +71,36 @@ func DecodeEntry(body string) (*EntryBody, error) {
 	}
 	return &b, nil
 }
+
+// decodePurchase reads one purchase of an entry.
+func decodePurchase(raw json.RawMessage) (Purchase, error) {
+	var p Purchase
+	if err := json.Unmarshal(raw, &p); err != nil {
+		return Purchase{}, fmt.Errorf("read purchase: %w", err)
+	}
+	if p.Order == "" || p.Buyer == "" || p.Sale == "" || len(p.Lines) == 0 {
+		return Purchase{}, fmt.Errorf("read purchase: order, buyer, sale or lines are missing")
+	}
+	return p, nil
+}
+
+// priced gives lines with the prices of the terms, and their sum.
+func priced(lines []domain.Line, terms domain.Terms) ([]domain.OrderLine, domain.Money, error) {
+	out := make([]domain.OrderLine, len(lines))
+	var sum domain.Money
+	for i, l := range lines {
+		price, ok := terms.Prices[l.SKU]
+		if !ok {
+			return nil, domain.Money{}, fmt.Errorf("no price for %q in the terms in force", l.SKU)
+		}
+		cost, fits := price.Times(l.Quantity)
+		if fits && i > 0 {
+			cost, fits = sum.Plus(cost)
+		}
+		if !fits {
+			return nil, domain.Money{}, fmt.Errorf("amount of %d lines does not fit", len(lines))
+		}
+		out[i], sum = domain.OrderLine{SKU: l.SKU, Quantity: l.Quantity, Price: price}, cost
+	}
+	return out, sum, nil
+}

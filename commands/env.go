@@ -1,0 +1,98 @@
+package commands
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/google/uuid"
+
+	"seckill/domain"
+	"seckill/eventstore"
+)
+
+// Env is what the outside world gives to every command: clock, chance, log and
+// the identity of the event store. All fields are required.
+type Env struct {
+	Store  uint8 // number of the event store, part of every order id and key
+	Keys   domain.Keys
+	Now    func() time.Time
+	Random io.Reader
+	NewID  func() uuid.UUID
+	Log    *slog.Logger
+	// Step is called with the name of each point between two steps of the flow, so
+	// that a test build can die there. It may be nil.
+	Step func(name string)
+}
+
+// step marks a point between two steps of the flow.
+func (e *Env) step(name string) {
+	if e.Step != nil {
+		e.Step(name)
+	}
+}
+
+// Meta is what every stored event says about how it came to be.
+type Meta struct {
+	TraceID string `json:"trace_id,omitempty"`
+	By      string `json:"by,omitempty"`
+	Entry   string `json:"entry,omitempty"`
+}
+
+// newEvent encodes e for the log.
+func (e *Env) newEvent(ev domain.Event, sale, order string, meta Meta) (eventstore.NewEvent, error) {
+	name, schema, payload, err := domain.Encode(ev)
+	if err != nil {
+		return eventstore.NewEvent{}, err
+	}
+	metadata, err := json.Marshal(meta)
+	if err != nil {
+		return eventstore.NewEvent{}, fmt.Errorf("encode metadata of %s: %w", name, err)
+	}
+	return eventstore.NewEvent{
+		ID: e.NewID(), Type: name, Schema: schema, SaleID: sale, OrderID: order, Payload: payload, Metadata: metadata,
+	}, nil
+}
+
+// decode reads the event of a record and says where it stood when it cannot.
+func decode(r *eventstore.Record) (domain.Event, error) {
+	ev, err := domain.Decode(r.Type, r.Schema, r.Payload)
+	if err != nil {
+		return nil, fmt.Errorf("position %d, %s version %d: %w", r.Position, r.Stream, r.Version, err)
+	}
+	return ev, nil
+}
+
+// streamPage is how many records are read in one statement.
+const streamPage = 500
+
+// eachRecord reads a stream after a version to its end, in short pages.
+func eachRecord(ctx context.Context, log eventstore.Reader, stream string, after int64, f func(*eventstore.Record) error) error {
+	for {
+		page, err := log.ReadStream(ctx, stream, after, streamPage)
+		if err != nil {
+			return fmt.Errorf("read stream %s after %d: %w", stream, after, err)
+		}
+		for i := range page {
+			if err := f(&page[i]); err != nil {
+				return err
+			}
+			after = page[i].Version
+		}
+		if len(page) < streamPage {
+			return nil
+		}
+	}
+}
+
+// traceOf reads the trace id out of a record's metadata, "" when there is none.
+func traceOf(r *eventstore.Record) string {
+	var m Meta
+	if err := json.Unmarshal(r.Metadata, &m); err != nil {
+		return ""
+	}
+	return m.TraceID
+}

@@ -1,0 +1,186 @@
+package commands
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"seckill/domain"
+	"seckill/eventstore"
+)
+
+// OrderAnswer is an order as its buyer is told. PlacedAt is when the log
+// decided it; zero while queued. Version is 0 while queued.
+type OrderAnswer struct {
+	domain.Order
+	PlacedAt time.Time
+	TraceID  string
+}
+
+// OrderPage is a page of a buyer's orders, newest first. Next is "" at the end.
+type OrderPage struct {
+	Orders []OrderAnswer
+	Next   string
+}
+
+// OrderView answers from the read model. It may be behind the log.
+type OrderView interface {
+	Order(ctx context.Context, id string) (OrderAnswer, bool, error)
+	// OrdersOfBuyer pages newest first; cursor is "" or a Next.
+	OrdersOfBuyer(ctx context.Context, sale, buyer string, limit int, cursor string) (OrderPage, error)
+}
+
+// OrderChanges tells when the read model changed an order. Wait returns at the
+// next change of the order, or when ctx ends; it may return without a change.
+type OrderChanges interface {
+	Wait(ctx context.Context, order string)
+}
+
+// settleTime is for how long a lane must have been open before a poll declares
+// an order lost: nodes that acknowledged it offer it again in the meantime. It
+// only delays; what is lost is decided by the gate's tombstone and the log.
+const settleTime = 5 * time.Second
+
+// pollPause bounds how long a waiting poll goes without looking for itself.
+const pollPause = 250 * time.Millisecond
+
+// Finder finds an order of a buyer wherever it is: in the read model, in the
+// log, or as yet only in the gate.
+type Finder struct {
+	Env     *Env
+	View    OrderView
+	Changes OrderChanges
+	Log     SaleStore
+	Gate    Gate
+	Journal Journal
+	Lost    *Lost
+}
+
+// Find gives an order of buyer. An id that we did not issue to this buyer is a
+// *domain.Problem with code order_not_found; an order that only the gate knows,
+// or that cannot be looked up at the moment, is queued.
+func (f *Finder) Find(ctx context.Context, buyer, id string) (OrderAnswer, error) {
+	ref, err := domain.ParseOrderID(id)
+	if err != nil || !ref.Owned(f.Env.Keys, buyer) {
+		return OrderAnswer{}, &domain.Problem{Code: domain.CodeOrderNotFound}
+	}
+	return f.find(ctx, buyer, ref)
+}
+
+func (f *Finder) find(ctx context.Context, buyer string, ref domain.OrderRef) (OrderAnswer, error) {
+	answer, ok, err := f.View.Order(ctx, ref.ID)
+	if err == nil && ok {
+		return answer, nil
+	}
+	answer, ok, logErr := f.fromLog(ctx, ref.ID)
+	if logErr == nil && ok {
+		return answer, nil
+	}
+	queued := OrderAnswer{Order: domain.Order{
+		ID: ref.ID, SaleID: ref.Place.Sale, BuyerID: buyer, Bucket: ref.Place.Bucket, Status: domain.OrderStatusQueued,
+	}}
+	if logErr != nil {
+		f.Env.Log.Warn("order looked up without the log", "order_id", ref.ID, "error", logErr)
+	}
+	return f.fromGate(ctx, ref, queued, logErr == nil)
+}
+
+// fromLog folds the order's own stream.
+func (f *Finder) fromLog(ctx context.Context, id string) (OrderAnswer, bool, error) {
+	var answer OrderAnswer
+	err := eachRecord(ctx, f.Log, domain.OrderStream(id), 0, func(r *eventstore.Record) error {
+		ev, err := decode(r)
+		if err != nil {
+			return err
+		}
+		answer.Order = answer.FoldOrder(ev)
+		if r.Version == 1 {
+			answer.PlacedAt = r.RecordedAt
+			answer.TraceID = traceOf(r)
+		}
+		return nil
+	})
+	return answer, answer.Version > 0, err
+}
+
+// fromGate answers for an order the log has not decided. Where the gate is well
+// and has never seen it, it is declared lost, and the log answers.
+func (f *Finder) fromGate(ctx context.Context, ref domain.OrderRef, queued OrderAnswer, decide bool) (OrderAnswer, error) {
+	known, err := f.Gate.Order(ctx, ref)
+	if err != nil {
+		return queued, nil
+	}
+	switch known.State {
+	case OrderAccepted:
+		return f.withLines(ctx, ref, known, queued), nil
+	case OrderUnresolved:
+		return queued, nil
+	case OrderUnknown:
+		if known.OpenFor < settleTime {
+			return queued, nil
+		}
+	}
+	if !decide {
+		return queued, nil
+	}
+	if err := f.Lost.Declare(ctx, ref, queued.BuyerID); err != nil && !errors.Is(err, ErrUnresolved) {
+		f.Env.Log.Warn("order not resolved", "order_id", ref.ID, "error", err)
+		return queued, nil
+	}
+	if answer, ok, err := f.fromLog(ctx, ref.ID); err == nil && ok {
+		return answer, nil
+	}
+	return queued, nil
+}
+
+// withLines reads what was bought from the journal, where it still stands.
+func (f *Finder) withLines(ctx context.Context, ref domain.OrderRef, known GateOrder, queued OrderAnswer) OrderAnswer {
+	entry, ok, err := f.Journal.Entry(ctx, ref.Lane, domain.EntryID{Epoch: known.Entry.Epoch, N: known.Entry.N})
+	if err != nil || !ok {
+		return queued
+	}
+	body, err := DecodeEntry(entry.Body)
+	if err != nil || known.Entry.I < 1 || known.Entry.I > len(body.Purchases) {
+		return queued
+	}
+	p, err := decodePurchase(body.Purchases[known.Entry.I-1])
+	if err != nil || p.Order != ref.ID {
+		return queued
+	}
+	terms := body.Terms[p.Sale]
+	lines, amount, err := priced(p.Lines, terms)
+	if err != nil {
+		return queued
+	}
+	queued.Lines, queued.Amount, queued.TraceID = lines, amount, p.TraceID
+	queued.AcceptedAt, queued.Entry = body.Time(), known.Entry.String()
+	return queued
+}
+
+// Wait gives the order as soon as its version is above after and it is not
+// queued, or as it is at its next change or when the time is over.
+func (f *Finder) Wait(ctx context.Context, buyer, id string, after int64, wait time.Duration) (OrderAnswer, error) {
+	answer, err := f.Find(ctx, buyer, id)
+	deadline := f.Env.Now().Add(wait)
+	for err == nil && (answer.Status == domain.OrderStatusQueued || answer.Version <= after) {
+		left := deadline.Sub(f.Env.Now())
+		if left <= 0 || ctx.Err() != nil {
+			break
+		}
+		pause, cancel := context.WithTimeout(ctx, min(left, pollPause))
+		f.Changes.Wait(pause, id)
+		cancel()
+		answer, err = f.Find(ctx, buyer, id)
+	}
+	return answer, err
+}
+
+// List pages through a buyer's orders in a sale, newest first.
+func (f *Finder) List(ctx context.Context, sale, buyer string, limit int, cursor string) (OrderPage, error) {
+	page, err := f.View.OrdersOfBuyer(ctx, sale, buyer, limit, cursor)
+	if err != nil {
+		return OrderPage{}, fmt.Errorf("list orders of a buyer in sale %s: %w", sale, err)
+	}
+	return page, nil
+}

@@ -1,0 +1,192 @@
+package commands
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"seckill/domain"
+	"seckill/eventstore"
+)
+
+// KeptStore is what Kept asks the log.
+type KeptStore interface {
+	eventstore.Directory
+	eventstore.Ledger
+}
+
+// Kept holds what this node acknowledged until the log's cursor has passed it.
+// After an epoch change, and for purchases whose outcome could not be seen, it
+// asks the log which orders are decided and offers the others to the gate again
+// under the same order id; an offered order that the gate refuses is resolved as
+// lost. What it holds ends with the process; then a poll of the buyer finds out.
+type Kept struct {
+	env  *Env
+	gate Gate
+	log  KeptStore
+	lost *Lost
+
+	mu    sync.Mutex
+	lanes map[int]map[string]keptPurchase
+	size  int
+}
+
+type keptPurchase struct {
+	reservation Reservation
+	entry       domain.EntryID // zero: outcome unknown
+}
+
+// keptPause is how often Kept compares with the log.
+const keptPause = 200 * time.Millisecond
+
+// NewKept makes an empty Kept; Run drives it.
+func NewKept(env *Env, gate Gate, log KeptStore, lost *Lost) *Kept {
+	return &Kept{env: env, gate: gate, log: log, lost: lost, lanes: map[int]map[string]keptPurchase{}}
+}
+
+// Keep remembers an accepted purchase and the entry that holds it.
+func (k *Kept) Keep(r Reservation, entry domain.EntryID) { k.put(r, entry) }
+
+// KeepUnknown remembers a purchase whose outcome could not be seen.
+func (k *Kept) KeepUnknown(r Reservation) { k.put(r, domain.EntryID{}) }
+
+// Size is how many purchases are held.
+func (k *Kept) Size() int {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.size
+}
+
+func (k *Kept) put(r Reservation, entry domain.EntryID) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	lane := r.Place.Lane()
+	m, ok := k.lanes[lane]
+	if !ok {
+		m = map[string]keptPurchase{}
+		k.lanes[lane] = m
+	}
+	if _, known := m[r.Order]; !known {
+		k.size++
+	}
+	m[r.Order] = keptPurchase{r, entry}
+}
+
+func (k *Kept) drop(lane int, orders ...string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, order := range orders {
+		if _, ok := k.lanes[lane][order]; ok {
+			delete(k.lanes[lane], order)
+			k.size--
+		}
+	}
+	if len(k.lanes[lane]) == 0 {
+		delete(k.lanes, lane)
+	}
+}
+
+// Run compares with the log until ctx ends.
+func (k *Kept) Run(ctx context.Context) error {
+	for ctx.Err() == nil {
+		for lane := range domain.Lanes {
+			if err := k.settle(ctx, lane); err != nil && ctx.Err() == nil {
+				k.env.Log.Warn("acknowledged purchases not compared with the log", "lane", lane, "error", err)
+			}
+		}
+		pause(ctx, keptPause)
+	}
+	return nil
+}
+
+// settle drops what the cursor of a lane has passed and offers what an older
+// epoch held.
+func (k *Kept) settle(ctx context.Context, lane int) error {
+	k.mu.Lock()
+	waiting := len(k.lanes[lane])
+	k.mu.Unlock()
+	if waiting == 0 {
+		return nil
+	}
+	cursors, err := k.log.Cursors(ctx, []int{lane})
+	if err != nil {
+		return err
+	}
+	passed, doubtful := k.sort(lane, cursors[0])
+	k.drop(lane, passed...)
+	return k.offer(ctx, lane, doubtful)
+}
+
+// sort tells what the cursor has passed from what must be asked for.
+func (k *Kept) sort(lane int, c eventstore.Cursor) (passed []string, doubtful []keptPurchase) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for order, p := range k.lanes[lane] {
+		switch {
+		case p.entry.Epoch == c.Epoch && p.entry.N > 0 && p.entry.N <= c.N:
+			passed = append(passed, order)
+		case p.entry.Epoch < c.Epoch || p.entry.N == 0:
+			doubtful = append(doubtful, p)
+		}
+	}
+	return passed, doubtful
+}
+
+// offerPage bounds how many orders are asked for in one statement.
+const offerPage = 200
+
+func (k *Kept) offer(ctx context.Context, lane int, purchases []keptPurchase) error {
+	for len(purchases) > 0 {
+		page := purchases[:min(offerPage, len(purchases))]
+		purchases = purchases[len(page):]
+		streams := make([]string, len(page))
+		for i, p := range page {
+			streams[i] = domain.OrderStream(p.reservation.Order)
+		}
+		states, err := k.log.States(ctx, streams)
+		if err != nil {
+			return err
+		}
+		for i, p := range page {
+			if states[i].Version > 0 {
+				k.drop(lane, p.reservation.Order)
+				continue
+			}
+			if err := k.offerOne(ctx, lane, p.reservation); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// offerOne asks the gate again under the same order id.
+func (k *Kept) offerOne(ctx context.Context, lane int, r Reservation) error {
+	asked, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	v, err := k.gate.Reserve(asked, r)
+	if err != nil {
+		return err
+	}
+	switch {
+	case v.Outcome == domain.Reserved, v.Outcome == domain.SameOrder && v.Order == r.Order:
+		k.Keep(r, v.Entry)
+		k.env.Log.Info("acknowledged purchase offered again", "order_id", r.Order, "buyer_id", r.Buyer, "sale_id", r.Place.Sale, "gate", v.Outcome.String())
+		return nil
+	case v.Outcome == domain.NotReady:
+		return nil // ask again
+	}
+	ref, err := domain.ParseOrderID(r.Order)
+	if err != nil {
+		return err
+	}
+	if err := k.lost.Declare(asked, ref, r.Buyer); err != nil {
+		if errors.Is(err, ErrUnresolved) {
+			return nil
+		}
+		return err
+	}
+	k.drop(lane, r.Order)
+	return nil
+}

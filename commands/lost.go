@@ -1,0 +1,83 @@
+package commands
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"seckill/domain"
+	"seckill/eventstore"
+)
+
+// ErrUnresolved: the gate cannot say now what became of an order (it is
+// recovering or away). The order stays queued.
+var ErrUnresolved = errors.New("the gate cannot say now what became of this order")
+
+// errEpochMoved: the lane was recovered between the gate's answer and the log's.
+var errEpochMoved = errors.New("the lane has a new epoch")
+
+// Lost declares orders lost: by knowledge, never by time. First the gate must
+// not know the order and keep a tombstone, so that a late script is refused;
+// then the log records order.rejected, reason lost, if the order is undecided
+// and the lane's epoch is still that of the tombstone.
+type Lost struct {
+	Env  *Env
+	Gate Gate
+	Log  eventstore.Appender
+}
+
+// declareTries bounds how often a moving epoch is followed.
+const declareTries = 5
+
+// Declare finds out what became of an order of buyer. A nil error means that the
+// order is accepted in the gate, or decided in the log. ErrUnresolved means that
+// the gate cannot say now.
+func (l *Lost) Declare(ctx context.Context, ref domain.OrderRef, buyer string) error {
+	for range declareTries {
+		res, err := l.Gate.Resolve(ctx, ref, buyer)
+		if err != nil {
+			return fmt.Errorf("resolve order %s: %w", ref.ID, err)
+		}
+		switch res.State {
+		case OrderUnresolved:
+			return ErrUnresolved
+		case OrderTombstone:
+		default:
+			return nil
+		}
+		l.Env.step("lost.after-tombstone")
+		err = l.record(ctx, ref, buyer, res.Epoch)
+		if !errors.Is(err, errEpochMoved) {
+			return err
+		}
+	}
+	return ErrUnresolved
+}
+
+func (l *Lost) record(ctx context.Context, ref domain.OrderRef, buyer string, epoch int64) error {
+	stream := domain.OrderStream(ref.ID)
+	rejected := &domain.OrderRejected{
+		OrderID: ref.ID, SaleID: ref.Place.Sale, BuyerID: buyer, Bucket: ref.Place.Bucket, Reason: domain.RejectedLost,
+	}
+	ev, err := l.Env.newEvent(rejected, ref.Place.Sale, ref.ID, Meta{By: "resolve"})
+	if err != nil {
+		return err
+	}
+	work := eventstore.Work{
+		Needs: eventstore.Needs{Streams: []string{stream}, Lanes: []int{ref.Lane}},
+		Decide: func(look eventstore.Look) (*eventstore.Group, error) {
+			if look.Stream(stream).Version > 0 {
+				return nil, nil
+			}
+			if look.Cursor(ref.Lane).Epoch != epoch {
+				return nil, errEpochMoved
+			}
+			return &eventstore.Group{Appends: []eventstore.Append{{Stream: stream, Events: []eventstore.NewEvent{ev}}}}, nil
+		},
+	}
+	if _, err := l.Log.Submit(ctx, work); err != nil {
+		return fmt.Errorf("record order %s as lost: %w", ref.ID, err)
+	}
+	l.Env.Log.Info("order lost", "order_id", ref.ID, "buyer_id", buyer, "sale_id", ref.Place.Sale)
+	return nil
+}

@@ -1,0 +1,304 @@
+package commands
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"seckill/domain"
+)
+
+// PurchaseRequest asks to buy. Buyer and Tier come from the signed token, never
+// from the body.
+type PurchaseRequest struct {
+	Buyer string
+	Tier  string
+	Sale  string
+	Lines []domain.Line
+	// IdempotencyKey is the caller's text, "" without one; Route keeps keys of
+	// different calls apart; BodyHash is a hexadecimal digest of the body.
+	IdempotencyKey string
+	Route          string
+	BodyHash       string
+	TraceID        string
+}
+
+// PurchaseResult is the answer to a purchase. With Reserved, Repeat and
+// SameOrder there is an Order, with its status as of now.
+type PurchaseResult struct {
+	Outcome domain.Outcome
+	Order   OrderAnswer
+	// Repeat: this order was there before this request.
+	Repeat  bool
+	OpensAt time.Time
+	Now     time.Time
+}
+
+// PurchaserOptions tune a Purchaser; zero values take the defaults.
+type PurchaserOptions struct {
+	// GateBudget bounds one question to the gate (1 s).
+	GateBudget time.Duration
+	// ResolveBudget bounds finding out what became of a purchase whose answer did
+	// not arrive (2 s). After it the answer is 202 queued.
+	ResolveBudget time.Duration
+	// OwnerLookups bounds how many owners are looked up in the read model at once
+	// while the gate is away (8); the others are told not_ready.
+	OwnerLookups int
+}
+
+func (o PurchaserOptions) withDefaults() PurchaserOptions {
+	if o.GateBudget == 0 {
+		o.GateBudget = time.Second
+	}
+	if o.ResolveBudget == 0 {
+		o.ResolveBudget = 2 * time.Second
+	}
+	if o.OwnerLookups == 0 {
+		o.OwnerLookups = 8
+	}
+	return o
+}
+
+// Purchaser buys. Business refusals are outcomes; errors a person may see are
+// *domain.Problem.
+type Purchaser struct {
+	env    *Env
+	sales  *Sales
+	gate   Gate
+	finder *Finder
+	kept   *Kept
+	opts   PurchaserOptions
+	owners chan struct{}
+}
+
+// NewPurchaser makes a Purchaser. kept remembers what is acknowledged here until
+// the log has it.
+func NewPurchaser(env *Env, sales *Sales, gate Gate, finder *Finder, kept *Kept, opts PurchaserOptions) *Purchaser {
+	opts = opts.withDefaults()
+	return &Purchaser{
+		env: env, sales: sales, gate: gate, finder: finder, kept: kept, opts: opts,
+		owners: make(chan struct{}, opts.OwnerLookups),
+	}
+}
+
+// Purchase judges one purchase. An outcome of the gate that could not be seen is
+// found out; only where the gate stays away is the answer a queued order that is
+// found out later. Once the gate was asked, a caller that hangs up changes
+// nothing.
+func (p *Purchaser) Purchase(ctx context.Context, req PurchaseRequest) (PurchaseResult, error) {
+	sale, err := p.sales.Get(ctx, req.Sale)
+	if err != nil {
+		return PurchaseResult{}, err
+	}
+	if err := checkPurchase(sale.Sale, req); err != nil {
+		return PurchaseResult{}, err
+	}
+	return p.reserve(ctx, sale.Sale, req)
+}
+
+// reserve asks the gate, and once more under a new id when the first try ended
+// as a tombstone.
+func (p *Purchaser) reserve(ctx context.Context, sale domain.Sale, req PurchaseRequest) (PurchaseResult, error) {
+	for range 2 {
+		r, err := p.reservation(sale, req)
+		if err != nil {
+			return PurchaseResult{}, err
+		}
+		p.env.step("purchase.before-gate")
+		asked, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.opts.GateBudget)
+		verdict, err := p.gate.Reserve(asked, r)
+		cancel()
+		p.env.step("purchase.after-gate")
+		switch {
+		case IsUnknown(err):
+			result, again := p.findOut(ctx, r)
+			if !again {
+				return result, nil
+			}
+			continue
+		case err != nil:
+			p.env.Log.Warn("gate did not answer", "trace_id", req.TraceID, "buyer_id", req.Buyer, "sale_id", req.Sale, "error", err)
+			return PurchaseResult{}, &domain.Problem{Code: domain.CodeBusy}
+		}
+		return p.answer(ctx, sale, req, r, verdict)
+	}
+	return PurchaseResult{}, &domain.Problem{Code: domain.CodeBusy}
+}
+
+// answer turns a verdict into what the buyer is told.
+func (p *Purchaser) answer(ctx context.Context, sale domain.Sale, req PurchaseRequest, r Reservation, v Verdict) (PurchaseResult, error) {
+	result := PurchaseResult{Outcome: v.Outcome, OpensAt: v.OpensAt, Now: v.Now}
+	switch v.Outcome {
+	case domain.Reserved:
+		return p.accepted(r, v.Entry), nil
+	case domain.SameOrder, domain.Repeat:
+		if v.Order == r.Order {
+			// Our own script ran twice: this is its first answer.
+			return p.accepted(r, v.Entry), nil
+		}
+		result.Repeat = true
+		order, err := p.finder.Find(ctx, req.Buyer, v.Order)
+		if err != nil {
+			return PurchaseResult{}, fmt.Errorf("find order %s of a repeat: %w", v.Order, err)
+		}
+		result.Order = order
+	case domain.NotReady:
+		if order, ok := p.ownOrder(ctx, sale, req.Buyer); ok {
+			return PurchaseResult{Outcome: domain.Repeat, Repeat: true, Order: order}, nil
+		}
+	case domain.Refused:
+		return PurchaseResult{}, &domain.Problem{Code: domain.CodeBusy}
+	}
+	return result, nil
+}
+
+func (p *Purchaser) accepted(r Reservation, entry domain.EntryID) PurchaseResult {
+	p.kept.Keep(r, entry)
+	return PurchaseResult{Outcome: domain.Reserved, Order: queuedOrder(r)}
+}
+
+func queuedOrder(r Reservation) OrderAnswer {
+	return OrderAnswer{TraceID: r.TraceID, Order: domain.Order{
+		ID: r.Order, SaleID: r.Place.Sale, BuyerID: r.Buyer, Bucket: r.Place.Bucket, Status: domain.OrderStatusQueued,
+	}}
+}
+
+// findOut asks what became of a purchase whose answer was lost. again means that
+// it left a tombstone: nothing was bought, and nothing will be under that id.
+func (p *Purchaser) findOut(ctx context.Context, r Reservation) (result PurchaseResult, again bool) {
+	ref, err := domain.ParseOrderID(r.Order)
+	if err == nil {
+		asked, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.opts.ResolveBudget)
+		defer cancel()
+		for asked.Err() == nil {
+			res, err := p.gate.Resolve(asked, ref, r.Buyer)
+			if err == nil && res.State == OrderTombstone {
+				return PurchaseResult{}, true
+			}
+			if err == nil && res.State != OrderUnresolved {
+				return p.accepted(r, res.Entry), false
+			}
+			pause(asked, 20*time.Millisecond)
+		}
+	}
+	p.env.Log.Warn("outcome of a purchase unknown", "trace_id", r.TraceID, "buyer_id", r.Buyer, "sale_id", r.Place.Sale, "order_id", r.Order, "gate", "unknown")
+	p.kept.KeepUnknown(r)
+	return PurchaseResult{Outcome: domain.Reserved, Order: queuedOrder(r)}, false
+}
+
+// ownOrder looks for an order that this buyer has in the sale while the gate
+// cannot say: a lane that recovers does not hide it from its owner. Only a few
+// look at once, so that a crowd does not fall on the read model.
+func (p *Purchaser) ownOrder(ctx context.Context, sale domain.Sale, buyer string) (OrderAnswer, bool) {
+	select {
+	case p.owners <- struct{}{}:
+		defer func() { <-p.owners }()
+	default:
+		return OrderAnswer{}, false
+	}
+	page, err := p.finder.List(ctx, sale.ID, buyer, sale.Terms.OrdersPerBuyer, "")
+	if err != nil {
+		p.env.Log.Warn("own order not looked up", "buyer_id", buyer, "sale_id", sale.ID, "error", err)
+		return OrderAnswer{}, false
+	}
+	known := make([]domain.BuyerOrder, 0, len(page.Orders))
+	for _, o := range slices.Backward(page.Orders) {
+		known = append(known, domain.BuyerOrder{ID: o.ID, State: o.Standing()})
+	}
+	id := domain.RepeatOf(known, sale.Judged())
+	for _, o := range page.Orders {
+		if o.ID == id {
+			return o, true
+		}
+	}
+	return OrderAnswer{}, false
+}
+
+// checkPurchase checks the shape of a purchase against its sale.
+func checkPurchase(sale domain.Sale, req PurchaseRequest) error {
+	var bad []domain.FieldError
+	if len(req.Lines) < 1 || len(req.Lines) > domain.MaxLines {
+		bad = append(bad, domain.FieldError{Field: "lines", Reason: fmt.Sprintf("want 1 to %d lines", domain.MaxLines)})
+	}
+	seen := map[string]bool{}
+	for i, l := range req.Lines {
+		if l.Quantity < 1 || l.Quantity > domain.MaxQuantity {
+			bad = append(bad, domain.FieldError{Field: fmt.Sprintf("lines[%d].quantity", i), Reason: "want a whole number from 1 to 2147483647"})
+		}
+		if seen[l.SKU] {
+			bad = append(bad, domain.FieldError{Field: fmt.Sprintf("lines[%d].sku", i), Reason: "stands twice in this purchase"})
+		}
+		seen[l.SKU] = true
+	}
+	if sale.Terms.OrdersPerBuyer > 1 && req.IdempotencyKey == "" {
+		bad = append(bad, domain.FieldError{Field: "Idempotency-Key", Reason: "is required where a buyer may have several orders"})
+	}
+	if len(bad) > 0 {
+		return domain.Invalid(bad...)
+	}
+	for _, l := range req.Lines {
+		if _, ok := sale.Item(l.SKU); !ok {
+			return &domain.Problem{Code: domain.CodeSKUNotFound}
+		}
+	}
+	return nil
+}
+
+// reservation builds the question to the gate, with a new order id.
+func (p *Purchaser) reservation(sale domain.Sale, req PurchaseRequest) (Reservation, error) {
+	place := domain.Place{Store: p.env.Store, Sale: sale.ID, Bucket: domain.HomeBucket(sale.ID, req.Buyer, sale.Terms.Buckets)}
+	var random [10]byte
+	if _, err := io.ReadFull(p.env.Random, random[:]); err != nil {
+		return Reservation{}, fmt.Errorf("make an order id: %w", err)
+	}
+	order, err := domain.NewOrderID(p.env.Keys, place, req.Buyer, random)
+	if err != nil {
+		return Reservation{}, fmt.Errorf("make an order id: %w", err)
+	}
+	r := Reservation{
+		Order: order, Buyer: req.Buyer, Place: place, Lines: req.Lines, Items: sale.SKUs(),
+		Eligible: eligible(sale.Terms.EligibleTiers, req.Tier), TraceID: req.TraceID,
+	}
+	if req.IdempotencyKey != "" {
+		r.Key, r.BodyHash = KeyDigest(req.Buyer, sale.ID, req.Route, req.IdempotencyKey), req.BodyHash
+	}
+	return r, nil
+}
+
+func eligible(tiers []string, tier string) bool {
+	return len(tiers) == 0 || slices.Contains(tiers, tier)
+}
+
+// KeyDigest gives the form in which an idempotency key is stored: 32 hexadecimal
+// digits over buyer, sale, route and key.
+func KeyDigest(buyer, sale, route, key string) string {
+	h := sha256.New()
+	for _, part := range []string{buyer, sale, route, key} {
+		fmt.Fprintf(h, "%d:%s", len(part), part)
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16])
+}
+
+// pause waits for d or until ctx ends.
+func pause(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C:
+	}
+}
+
+// problemOf gives the problem inside err, nil when there is none.
+func problemOf(err error) *domain.Problem {
+	var p *domain.Problem
+	if errors.As(err, &p) {
+		return p
+	}
+	return nil
+}

@@ -1,0 +1,250 @@
+package commands
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"seckill/domain"
+	"seckill/eventstore"
+)
+
+// FoldedSale is a sale as its stream says, and the place of the newest event.
+type FoldedSale struct {
+	domain.Sale
+	Mark eventstore.Mark
+}
+
+// SaleStore is what the directory of sales reads.
+type SaleStore interface {
+	eventstore.Reader
+	eventstore.Directory
+}
+
+// Sales knows every sale by folding its stream, and keeps what it folded for a
+// short time. It is safe for concurrent use.
+type Sales struct {
+	store SaleStore
+	now   func() time.Time
+	opts  SalesOptions
+
+	mu      sync.Mutex
+	known   map[string]*cachedSale
+	unknown map[string]time.Time
+}
+
+// SalesOptions tune the directory; zero values take the defaults.
+type SalesOptions struct {
+	// Fresh is the age up to which a fold is used without asking (250 ms). Past
+	// it one caller asks while the others still use what is there.
+	Fresh time.Duration
+	// Stale is the age past which callers wait for the store (2 s); when it cannot
+	// be reached they get what is there, since the gate judges by its own record.
+	Stale time.Duration
+	// MaxUnknown bounds how many unknown sale ids are remembered (10,000), for
+	// Fresh each.
+	MaxUnknown int
+}
+
+func (o SalesOptions) withDefaults() SalesOptions {
+	if o.Fresh == 0 {
+		o.Fresh = 250 * time.Millisecond
+	}
+	if o.Stale == 0 {
+		o.Stale = 2 * time.Second
+	}
+	if o.MaxUnknown == 0 {
+		o.MaxUnknown = 10_000
+	}
+	return o
+}
+
+// cachedSale is guarded by its own lock while one caller refreshes it.
+type cachedSale struct {
+	refresh sync.Mutex // held by the one caller that asks the store
+
+	mu      sync.Mutex
+	sale    FoldedSale
+	checked time.Time
+}
+
+// NewSales makes a directory over a store.
+func NewSales(store SaleStore, now func() time.Time, opts SalesOptions) *Sales {
+	return &Sales{
+		store: store, now: now, opts: opts.withDefaults(),
+		known: map[string]*cachedSale{}, unknown: map[string]time.Time{},
+	}
+}
+
+// errNoSale is the problem of an unknown sale id.
+func errNoSale() error { return &domain.Problem{Code: domain.CodeSaleNotFound} }
+
+// Get gives a sale, at most a little old. An id that is not of a sale is a
+// *domain.Problem with code sale_not_found.
+func (s *Sales) Get(ctx context.Context, id string) (FoldedSale, error) {
+	if _, err := domain.ParseSaleID(id); err != nil {
+		return FoldedSale{}, errNoSale()
+	}
+	s.mu.Lock()
+	c, ok := s.known[id]
+	missed, miss := s.unknown[id]
+	s.mu.Unlock()
+	if !ok {
+		if miss && s.now().Sub(missed) < s.opts.Fresh {
+			return FoldedSale{}, errNoSale()
+		}
+		return s.load(ctx, id)
+	}
+	c.mu.Lock()
+	sale, age := c.sale, s.now().Sub(c.checked)
+	c.mu.Unlock()
+	if age < s.opts.Fresh {
+		return sale, nil
+	}
+	return s.revalidate(ctx, c, sale, age)
+}
+
+// revalidate lets one caller ask the store; the others use what is there unless
+// it is too old.
+func (s *Sales) revalidate(ctx context.Context, c *cachedSale, sale FoldedSale, age time.Duration) (FoldedSale, error) {
+	if age < s.opts.Stale {
+		if !c.refresh.TryLock() {
+			return sale, nil
+		}
+	} else {
+		c.refresh.Lock()
+		c.mu.Lock()
+		sale, age = c.sale, s.now().Sub(c.checked)
+		c.mu.Unlock()
+		if age < s.opts.Fresh {
+			c.refresh.Unlock()
+			return sale, nil
+		}
+	}
+	defer c.refresh.Unlock()
+	fresh, err := s.forward(ctx, sale)
+	if errors.Is(err, eventstore.ErrUnavailable) {
+		return sale, nil
+	}
+	if err != nil {
+		return FoldedSale{}, err
+	}
+	s.put(c, fresh)
+	return fresh, nil
+}
+
+func (s *Sales) put(c *cachedSale, sale FoldedSale) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if sale.Version >= c.sale.Version {
+		c.sale, c.checked = sale, s.now()
+	}
+}
+
+func (s *Sales) load(ctx context.Context, id string) (FoldedSale, error) {
+	sale, err := s.Fold(ctx, id)
+	if err != nil {
+		var p *domain.Problem
+		if errors.As(err, &p) {
+			s.forget(id)
+		}
+		return FoldedSale{}, err
+	}
+	return sale, nil
+}
+
+// forget remembers that an id is of no sale, within bounds.
+func (s *Sales) forget(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.unknown) >= s.opts.MaxUnknown {
+		clear(s.unknown)
+	}
+	s.unknown[id] = s.now()
+}
+
+// Fold reads a sale from the log now, and keeps it.
+func (s *Sales) Fold(ctx context.Context, id string) (FoldedSale, error) {
+	sale, err := s.forward(ctx, FoldedSale{Sale: domain.Sale{ID: id}})
+	if err != nil {
+		return FoldedSale{}, err
+	}
+	if sale.Version == 0 {
+		return FoldedSale{}, errNoSale()
+	}
+	s.mu.Lock()
+	c, ok := s.known[id]
+	if !ok {
+		c = &cachedSale{}
+		s.known[id] = c
+	}
+	delete(s.unknown, id)
+	s.mu.Unlock()
+	s.put(c, sale)
+	return sale, nil
+}
+
+// forward folds what came after sale in its stream.
+func (s *Sales) forward(ctx context.Context, sale FoldedSale) (FoldedSale, error) {
+	stream := domain.SaleStream(sale.ID)
+	err := eachRecord(ctx, s.store, stream, sale.Version, func(r *eventstore.Record) error {
+		ev, err := decode(r)
+		if err != nil {
+			return err
+		}
+		sale.Sale, sale.Mark = sale.FoldSale(ev), r.At()
+		return nil
+	})
+	if err != nil {
+		return FoldedSale{}, fmt.Errorf("fold sale %s: %w", sale.ID, err)
+	}
+	return sale, nil
+}
+
+// IDs lists every sale id in the log, in byte order.
+func (s *Sales) IDs(ctx context.Context) ([]string, error) {
+	prefix := domain.SaleStream("")
+	var ids []string
+	after := ""
+	for {
+		names, err := s.store.Streams(ctx, prefix, after, streamPage)
+		if err != nil {
+			return nil, fmt.Errorf("list sales: %w", err)
+		}
+		for _, name := range names {
+			ids = append(ids, name[len(prefix):])
+			after = name
+		}
+		if len(names) < streamPage {
+			return ids, nil
+		}
+	}
+}
+
+// List gives every sale.
+func (s *Sales) List(ctx context.Context) ([]FoldedSale, error) {
+	ids, err := s.IDs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	sales := make([]FoldedSale, 0, len(ids))
+	for _, id := range ids {
+		sale, err := s.Get(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		sales = append(sales, sale)
+	}
+	return sales, nil
+}
+
+// Places lists the places of a sale, one per bucket.
+func Places(store uint8, sale domain.Sale) []domain.Place {
+	places := make([]domain.Place, sale.Terms.Buckets)
+	for b := range places {
+		places[b] = domain.Place{Store: store, Sale: sale.ID, Bucket: b}
+	}
+	return places
+}

@@ -1,0 +1,149 @@
+package commands
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"seckill/domain"
+	"seckill/eventstore"
+)
+
+// SaleAnswer is a sale as buyers are told about it.
+type SaleAnswer struct {
+	FoldedSale
+	State      domain.SaleState
+	ServerTime time.Time
+	// SoldOut says per SKU whether no unit was left a moment ago. It is advice for
+	// pages; only a purchase is judged exactly.
+	SoldOut map[string]bool
+}
+
+// Shower answers what a sale looks like now.
+type Shower struct {
+	Env   *Env
+	Sales *Sales
+	Gate  interface {
+		Peek(ctx context.Context, place domain.Place, skus []string) (Peeked, error)
+	}
+	Guards interface {
+		Guards(ctx context.Context, streams []string) ([]eventstore.Guard, error)
+	}
+
+	mu    sync.Mutex
+	looks map[string]saleLook
+}
+
+// saleLook is what the gate said of a sale a moment ago.
+type saleLook struct {
+	at      time.Time
+	soldOut map[string]bool
+	paused  bool
+}
+
+// Bounds of what Shower remembers.
+const (
+	lookFresh  = 200 * time.Millisecond
+	lookBudget = 250 * time.Millisecond
+	maxLooks   = 10_000
+)
+
+// Show gives one sale. While a lane of it recovers, an open sale shows paused.
+func (s *Shower) Show(ctx context.Context, id string) (SaleAnswer, error) {
+	sale, err := s.Sales.Get(ctx, id)
+	if err != nil {
+		return SaleAnswer{}, err
+	}
+	return s.show(ctx, sale), nil
+}
+
+// List gives every sale.
+func (s *Shower) List(ctx context.Context) ([]SaleAnswer, error) {
+	sales, err := s.Sales.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	answers := make([]SaleAnswer, len(sales))
+	for i, sale := range sales {
+		answers[i] = s.show(ctx, sale)
+	}
+	return answers, nil
+}
+
+func (s *Shower) show(ctx context.Context, sale FoldedSale) SaleAnswer {
+	now := s.Env.Now()
+	look := s.look(ctx, sale.Sale, now)
+	state := sale.StateAt(now)
+	if state == domain.SaleStateOpen && look.paused {
+		state = domain.SaleStatePaused
+	}
+	return SaleAnswer{FoldedSale: sale, State: state, ServerTime: now, SoldOut: look.soldOut}
+}
+
+func (s *Shower) look(ctx context.Context, sale domain.Sale, now time.Time) saleLook {
+	s.mu.Lock()
+	known, ok := s.looks[sale.ID]
+	s.mu.Unlock()
+	if ok && now.Sub(known.at) < lookFresh {
+		return known
+	}
+	look, err := s.ask(ctx, sale)
+	if err != nil {
+		s.Env.Log.Warn("sale shown without the gate", "sale_id", sale.ID, "error", err)
+		look = s.fromGuards(ctx, sale)
+	}
+	look.at = now
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.looks == nil || len(s.looks) >= maxLooks {
+		s.looks = map[string]saleLook{}
+	}
+	s.looks[sale.ID] = look
+	return look
+}
+
+// ask sums what the gate has left over the buckets.
+func (s *Shower) ask(ctx context.Context, sale domain.Sale) (saleLook, error) {
+	ctx, cancel := context.WithTimeout(ctx, lookBudget)
+	defer cancel()
+	skus := sale.SKUs()
+	left := make([]int64, len(skus))
+	look := saleLook{soldOut: map[string]bool{}}
+	for _, place := range Places(s.Env.Store, sale) {
+		seen, err := s.Gate.Peek(ctx, place, skus)
+		if err != nil {
+			return saleLook{}, err
+		}
+		if !seen.Lane.Selling() || seen.Sale.State != HashOpen {
+			look.paused = true
+		}
+		for i, stock := range seen.Stocks {
+			left[i] += max(stock.Available, 0)
+		}
+	}
+	for i, sku := range skus {
+		look.soldOut[sku] = !look.paused && left[i] == 0
+	}
+	return look, nil
+}
+
+// fromGuards answers from the log's own account while the gate is away.
+func (s *Shower) fromGuards(ctx context.Context, sale domain.Sale) saleLook {
+	look := saleLook{soldOut: map[string]bool{}, paused: true}
+	for _, sku := range sale.SKUs() {
+		streams := make([]string, sale.Terms.Buckets)
+		for b := range streams {
+			streams[b] = domain.StockStream(sale.ID, sku, b)
+		}
+		guards, err := s.Guards.Guards(ctx, streams)
+		if err != nil {
+			continue
+		}
+		var left int64
+		for _, g := range guards {
+			left += g.Left()
+		}
+		look.soldOut[sku] = left == 0
+	}
+	return look
+}
