@@ -62,10 +62,12 @@ type SaleRevised struct {
 	By string `json:"by,omitempty"`
 }
 
-// SalePreheated says that the gate is about to hold this sale for the first
-// time. Where it stands and the gate has no record of the sale, the gate forgot.
+// SalePreheated says that the gate is about to hold a bucket of this sale for the
+// first time. Where it stands and the gate has no record of the sale there, the
+// gate forgot.
 type SalePreheated struct {
 	SaleID string `json:"sale_id"`
+	Bucket int    `json:"bucket"`
 }
 
 // SalePaused adds a reason for which nothing is sold.

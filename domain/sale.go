@@ -22,8 +22,8 @@ type Sale struct {
 	ID      string
 	Version int64
 	Terms   SaleTerms
-	// Preheated: the gate has held this sale at some time.
-	Preheated bool
+	// Preheated lists the buckets that the gate has held at some time.
+	Preheated []int
 	Pauses    []PauseReason
 	Closed    bool
 	Cleaned   bool
@@ -38,7 +38,9 @@ func (s Sale) FoldSale(e Event) Sale {
 	case *SaleRevised:
 		s.Terms = e.SaleTerms
 	case *SalePreheated:
-		s.Preheated = true
+		if !slices.Contains(s.Preheated, e.Bucket) {
+			s.Preheated = append(slices.Clone(s.Preheated), e.Bucket)
+		}
 	case *SalePaused:
 		if !slices.Contains(s.Pauses, e.Reason) {
 			s.Pauses = append(slices.Clone(s.Pauses), e.Reason)
@@ -138,6 +140,14 @@ func (s Sale) Pause(reason PauseReason, note, by string) Event {
 		return nil
 	}
 	return &SalePaused{SaleID: s.ID, Reason: reason, Note: note, By: by}
+}
+
+// Preheat decides to let the gate hold a bucket for the first time.
+func (s Sale) Preheat(bucket int) Event {
+	if slices.Contains(s.Preheated, bucket) {
+		return nil
+	}
+	return &SalePreheated{SaleID: s.ID, Bucket: bucket}
 }
 
 // Resume takes a reason for a pause away.
