@@ -145,6 +145,9 @@ var (
 	// ErrUnavailable: the store could not be reached or answered with a fault of
 	// its own; nothing was stored. Try again later.
 	ErrUnavailable = errors.New("the event store is not available")
+	// ErrUnknown: the appender was closed before it could find out whether a
+	// commit took place. Read the store before deciding anything.
+	ErrUnknown = errors.New("the event store was closed while the outcome was unknown")
 )
 
 // Filter chooses records. Empty fields choose all. From and To are positions,

@@ -1,0 +1,28 @@
+// Package pgstore keeps the event store in PostgreSQL.
+//
+// It owns the log lock (an advisory lock whose key carries the namespace), the
+// group-committing appender that writes under it, reading in short statements,
+// making partitions ahead of need, and deleting old versions of hot streams.
+//
+// A batch is three round trips under the lock: begin, lock and read everything
+// the works look at; write each table once; commit. In between the works are
+// decided in memory, one after the other, each seeing what the earlier ones
+// decided. What a group touches beyond the needs of its work costs one more
+// round trip for the batch.
+//
+// It promises what package eventstore promises, and about faults: before the
+// commit is sent nothing is stored, and the batch is tried again for a bounded
+// time. When the reply to a commit is lost the outcome is found out and never
+// guessed: a new session takes the log lock, so that the old transaction has
+// ended, and looks whether the batch's first event stands at its position; a
+// batch without events (a cursor alone) is found out by its transaction id.
+// Meanwhile its submitters wait. When PostgreSQL refuses the data of a batch,
+// every work of it is tried alone, and only those refused alone get ErrData.
+//
+// An event id is unique within a partition by index. A repeated append is
+// recognised by its stream and version, or, with AnyVersion, by the id of its
+// first event.
+//
+// It refuses to update or delete an event (so does the database), and to run a
+// transaction longer than a few seconds.
+package pgstore

@@ -1,0 +1,200 @@
+package pgstore
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"seckill/eventstore"
+	"seckill/infra/pg"
+)
+
+// tidier remembers which streams, guards and cursors have older versions that
+// may go, and how far the log has come.
+type tidier struct {
+	mu      sync.Mutex
+	streams map[string]int64
+	guards  map[string]int64
+	cursors map[int]eventstore.Cursor
+	head    int64
+	done    chan struct{}
+}
+
+// tidyMemory bounds what is remembered while the store does not answer. What
+// is forgotten stays in the tables until its stream moves again.
+const tidyMemory = 100_000
+
+func newTidier() *tidier {
+	t := &tidier{done: make(chan struct{})}
+	t.reset()
+	return t
+}
+
+func (t *tidier) stop() { close(t.done) }
+
+func (t *tidier) reset() {
+	t.streams, t.guards, t.cursors = map[string]int64{}, map[string]int64{}, map[int]eventstore.Cursor{}
+}
+
+// note remembers what a committed plan left behind.
+func (t *tidier) note(p *plan) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.streams) > tidyMemory {
+		t.reset()
+	}
+	for name, state := range p.streams {
+		if p.facts.streams[name].Version > 0 {
+			t.streams[name] = state.Version
+		}
+	}
+	for name, g := range p.guards {
+		t.guards[name] = g.Version
+	}
+	maps.Copy(t.cursors, p.cursors)
+	if n := len(p.records); n > 0 {
+		t.head = p.records[n-1].Position
+	}
+}
+
+func (t *tidier) take() (streams, guards map[string]int64, cursors map[int]eventstore.Cursor) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	streams, guards, cursors = t.streams, t.guards, t.cursors
+	t.reset()
+	return streams, guards, cursors
+}
+
+func (t *tidier) lastPosition() int64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.head
+}
+
+// tidyLoop makes partitions ahead of need and deletes old versions, outside of
+// the append transactions.
+func (s *Store) tidyLoop() {
+	tick := time.NewTicker(s.opts.CleanEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-s.tidy.done:
+			return
+		case <-tick.C:
+		}
+		if err := s.partitionAhead(); err != nil {
+			s.opts.Logger.Warn("the next partition of the log could not be made", "error", err)
+		}
+		if err := s.deleteOld(); err != nil {
+			s.opts.Logger.Warn("old versions could not be deleted", "error", err)
+		}
+	}
+}
+
+// partitionAhead keeps at least half a partition of room beyond the head.
+func (s *Store) partitionAhead() error {
+	head, end := s.tidy.lastPosition(), s.partitionsEnd.Load()
+	wanted := head + s.opts.PartitionSize/2
+	if head == 0 || wanted < end {
+		return nil
+	}
+	return s.ensurePartitions(wanted)
+}
+
+func (s *Store) ensurePartitions(upTo int64) error {
+	ctx, cancel := context.WithTimeout(s.hard, s.opts.LockTimeout+s.opts.StatementTimeout)
+	defer cancel()
+	var end int64
+	err := s.writers.QueryRow(ctx, "select ensure_partitions($1, $2)", upTo, s.opts.PartitionSize).Scan(&end)
+	if err != nil {
+		return fmt.Errorf("make partition for position %d: %w", upTo, err)
+	}
+	s.partitionsEnd.Store(end)
+	return nil
+}
+
+const (
+	tryTidyLock = `select pg_try_advisory_xact_lock($1)`
+
+	deleteStreams = `
+delete from streams where ctid = any(array(
+  select o.ctid from unnest($1::text[], $2::bigint[]) n(name, newest), lateral (
+    select s.ctid from streams s where s.stream = n.name and s.version < n.newest order by s.version limit 100) o))`
+
+	deleteGuards = `
+delete from guards where ctid = any(array(
+  select o.ctid from unnest($1::text[], $2::bigint[]) n(name, newest), lateral (
+    select g.ctid from guards g where g.stream = n.name and g.version < n.newest order by g.version limit 100) o))`
+
+	deleteCursors = `
+delete from cursors where ctid = any(array(
+  select o.ctid from unnest($1::integer[], $2::bigint[], $3::bigint[]) w(lane, epoch, n), lateral (
+    select c.ctid from cursors c where c.lane = w.lane and (c.epoch, c.n) < (w.epoch, w.n)
+    order by c.epoch, c.n limit 100) o))`
+
+	tidyPage = 500
+)
+
+func (s *Store) deleteOld() error {
+	streams, guards, cursors := s.tidy.take()
+	if err := s.deleteVersions(deleteStreams, streams); err != nil {
+		return err
+	}
+	if err := s.deleteVersions(deleteGuards, guards); err != nil {
+		return err
+	}
+	rows := slices.Collect(maps.Values(cursors))
+	for page := range slices.Chunk(rows, tidyPage) {
+		err := s.deletePages(deleteCursors,
+			column(page, func(c *eventstore.Cursor) int64 { return int64(c.Lane) }),
+			column(page, func(c *eventstore.Cursor) int64 { return c.Epoch }),
+			column(page, func(c *eventstore.Cursor) int64 { return c.N }))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Store) deleteVersions(sql string, newest map[string]int64) error {
+	for page := range slices.Chunk(slices.Collect(maps.Keys(newest)), tidyPage) {
+		if err := s.deletePages(sql, page, column(page, func(n *string) int64 { return newest[*n] })); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// deletePages repeats a deletion until nothing is left of it. One process at a
+// time deletes; another's turn is simply skipped, its rows go the next time.
+func (s *Store) deletePages(sql string, args ...any) error {
+	for {
+		deleted, err := s.deletePage(sql, args...)
+		if err != nil || deleted == 0 {
+			return err
+		}
+	}
+}
+
+func (s *Store) deletePage(sql string, args ...any) (deleted int64, err error) {
+	ctx, cancel := context.WithTimeout(s.hard, s.opts.StatementTimeout)
+	defer cancel()
+	err = pg.InTx(ctx, s.writers, func(tx pgx.Tx) error {
+		var mine bool
+		if err := tx.QueryRow(ctx, tryTidyLock, s.tidyKey).Scan(&mine); err != nil || !mine {
+			return err
+		}
+		tag, err := tx.Exec(ctx, sql, args...)
+		deleted = tag.RowsAffected()
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("delete old versions: %w", err)
+	}
+	return deleted, nil
+}
