@@ -1,0 +1,75 @@
+package config
+
+import (
+	"fmt"
+
+	"github.com/alecthomas/kong"
+)
+
+// What an empty value stands for.
+const (
+	DefaultHTTPAddr  = "127.0.0.1:8080"
+	DefaultNamespace = "seckill"
+	DefaultDataDir   = ".seckill"
+)
+
+// Settings are all settings of the program.
+type Settings struct {
+	File File `name:"config" env:"SECKILL_CONFIG" placeholder:"FILE" help:"File with settings, one NAME=value a line."`
+
+	DatabaseURL      URL `name:"database-url" env:"SECKILL_DATABASE_URL" placeholder:"URL" help:"PostgreSQL of the event store and the read models. Without it a private one runs under the data folder."`
+	OwnerDatabaseURL URL `name:"owner-database-url" env:"SECKILL_OWNER_DATABASE_URL" placeholder:"URL" help:"The same database as its owner, for migrate alone. Default: the database URL."`
+
+	RedisURL      URL `name:"redis-url" env:"SECKILL_REDIS_URL" placeholder:"URL" help:"Redis of the gate; several separated by commas are a cluster, ?master_name= is Sentinel. Without it a private one runs under the data folder."`
+	CacheRedisURL URL `name:"cache-redis-url" env:"SECKILL_CACHE_REDIS_URL" placeholder:"URL" help:"Redis of limits and caches. Default: the Redis URL."`
+
+	KafkaBrokers []string `name:"kafka-brokers" env:"SECKILL_KAFKA_BROKERS" placeholder:"HOST:PORT,…" help:"Kafka brokers. Without them messages stay inside the process."`
+
+	HTTPAddr string `name:"http-addr" env:"SECKILL_HTTP_ADDR" default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where HTTP is served. Default: ${default}; port 0 takes a free one."`
+
+	JWTSecret Secret `name:"jwt-secret" env:"SECKILL_JWT_SECRET" placeholder:"TEXT" help:"Secret of the tokens' signatures. Without it and without a JWKS URL a random one is made once in the data folder."`
+	JWKSURL   string `name:"jwks-url" env:"SECKILL_JWKS_URL" placeholder:"URL" help:"Where the public keys of the tokens' issuer are."`
+
+	Namespace string `name:"namespace" env:"SECKILL_NAMESPACE" default:"seckill" placeholder:"NAME" help:"Schema, key prefix, topic prefix and locks. Default: ${default}."`
+	DataDir   string `name:"data" env:"SECKILL_DATA_DIR" default:".seckill" placeholder:"DIR" help:"Folder of the private stores and the random secret. Default: ${default}."`
+
+	PostgresBin string `name:"postgres-bin" env:"SECKILL_POSTGRES_BIN" placeholder:"DIR" help:"Folder of the programs of the private PostgreSQL. Default: searched for."`
+	RedisBin    string `name:"redis-bin" env:"SECKILL_REDIS_BIN" placeholder:"FILE" help:"Program of the private Redis, or miniredis for the imitation inside the process. Default: searched for."`
+}
+
+// NeedsPrivatePostgres says that no PostgreSQL is configured.
+func (s Settings) NeedsPrivatePostgres() bool { return s.DatabaseURL == "" }
+
+// NeedsPrivateRedis says that no Redis is configured.
+func (s Settings) NeedsPrivateRedis() bool { return s.RedisURL == "" }
+
+// AfterApply is called by kong when everything is read: it puts defaults in
+// the place of empty values, also those that follow another setting.
+func (s *Settings) AfterApply() error {
+	setIfEmpty(&s.HTTPAddr, DefaultHTTPAddr)
+	setIfEmpty(&s.Namespace, DefaultNamespace)
+	setIfEmpty(&s.DataDir, DefaultDataDir)
+	setIfEmpty(&s.OwnerDatabaseURL, s.DatabaseURL)
+	setIfEmpty(&s.CacheRedisURL, s.RedisURL)
+	return nil
+}
+
+func setIfEmpty[T ~string](to *T, value T) {
+	if *to == "" {
+		*to = value
+	}
+}
+
+// Load reads the settings from flags (args, without the program's name), the
+// environment and the file. They are valid and complete if there is no error.
+func Load(args []string) (Settings, error) {
+	var s Settings
+	parser, err := kong.New(&s, kong.Name("seckill"), kong.NoDefaultHelp())
+	if err != nil {
+		return Settings{}, fmt.Errorf("build parser of settings: %w", err)
+	}
+	if _, err := parser.Parse(args); err != nil {
+		return Settings{}, fmt.Errorf("read settings: %w", err)
+	}
+	return s, nil
+}

@@ -1,0 +1,190 @@
+package config
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// clean empties the environment of settings for one test.
+func clean(t *testing.T) {
+	t.Helper()
+	for _, kv := range os.Environ() {
+		if name, _, _ := strings.Cut(kv, "="); strings.HasPrefix(name, "SECKILL_") {
+			t.Setenv(name, "")
+		}
+	}
+}
+
+func file(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "settings")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func load(t *testing.T, args ...string) Settings {
+	t.Helper()
+	s, err := Load(args)
+	if err != nil {
+		t.Fatalf("load %v: %v", args, err)
+	}
+	return s
+}
+
+func TestDefaultsAreTheContracts(t *testing.T) {
+	clean(t)
+	want := Settings{HTTPAddr: "127.0.0.1:8080", Namespace: "seckill", DataDir: ".seckill"}
+	if d := cmp.Diff(want, load(t)); d != "" {
+		t.Errorf("defaults (-want +got):\n%s", d)
+	}
+	if s := load(t); !s.NeedsPrivatePostgres() || !s.NeedsPrivateRedis() {
+		t.Error("without addresses no private stores are asked for")
+	}
+}
+
+func TestFlagsBeatTheEnvironmentAndThatBeatsTheFile(t *testing.T) {
+	clean(t)
+	path := file(t, "# all three\nSECKILL_NAMESPACE=from_file\nSECKILL_DATA_DIR='from file'\nexport SECKILL_HTTP_ADDR=\"file:1\"\nSECKILL_KAFKA_BROKERS=a:1,b:2\n")
+	t.Setenv("SECKILL_CONFIG", path)
+	t.Setenv("SECKILL_NAMESPACE", "from_env")
+	t.Setenv("SECKILL_DATA_DIR", "from env")
+	s := load(t, "--namespace", "from_flag")
+	if s.Namespace != "from_flag" || s.DataDir != "from env" || s.HTTPAddr != "file:1" {
+		t.Errorf("got %s, %s, %s; want from_flag, from env, file:1", s.Namespace, s.DataDir, s.HTTPAddr)
+	}
+	if d := cmp.Diff([]string{"a:1", "b:2"}, s.KafkaBrokers); d != "" {
+		t.Errorf("list from the file (-want +got):\n%s", d)
+	}
+}
+
+func TestTheFlagNamesTheFileToo(t *testing.T) {
+	clean(t)
+	if s := load(t, "--config", file(t, "SECKILL_NAMESPACE=from_file")); s.Namespace != "from_file" {
+		t.Errorf("namespace: got %s want from_file", s.Namespace)
+	}
+}
+
+func TestAnEmptyVariableCountsAsNone(t *testing.T) {
+	clean(t)
+	t.Setenv("SECKILL_NAMESPACE", "")
+	t.Setenv("SECKILL_HTTP_ADDR", "")
+	t.Setenv("SECKILL_REDIS_URL", "")
+	t.Setenv("SECKILL_KAFKA_BROKERS", "")
+	s := load(t, "--config", file(t, "SECKILL_NAMESPACE=from_file"))
+	if s.Namespace != "from_file" || s.HTTPAddr != DefaultHTTPAddr || s.RedisURL != "" || len(s.KafkaBrokers) > 0 {
+		t.Errorf("got %q, %q, %q, %q", s.Namespace, s.HTTPAddr, s.RedisURL, s.KafkaBrokers)
+	}
+}
+
+func TestUnsetAddressesFollowTheirMain(t *testing.T) {
+	clean(t)
+	s := load(t, "--database-url", "postgres://h/d", "--redis-url", "redis://h")
+	if s.OwnerDatabaseURL != "postgres://h/d" || s.CacheRedisURL != "redis://h" {
+		t.Errorf("got %s and %s", s.OwnerDatabaseURL, s.CacheRedisURL)
+	}
+}
+
+func TestMistakesInTheFileNameTheirLineAndNoValue(t *testing.T) {
+	clean(t)
+	for text, want := range map[string]string{
+		"\nSECKILL_REDIS_ULR=redis://:geheim@h":       "Line 2 of the settings file sets SECKILL_REDIS_ULR",
+		"SECKILL_JWT_SECRET geheim":                   "line 1 is not NAME=value",
+		"SECKILL_JWT_SECRET=\"geheim":                 "line 1 has a quote that does not end",
+		"SECKILL_DATA_DIR=geheim\nSECKILL_DATA_DIR=b": "lines 1 and 2 both set SECKILL_DATA_DIR",
+	} {
+		_, err := Load([]string{"--config", file(t, text)})
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "geheim") {
+			t.Errorf("%q: got %v want %q", text, err, want)
+		}
+	}
+	if _, err := Load([]string{"--config", "/nowhere/settings"}); err == nil {
+		t.Error("a file that is not there was accepted")
+	}
+}
+
+func TestAllProblemsAreReportedTogetherWithoutSecrets(t *testing.T) {
+	clean(t)
+	_, err := Load([]string{
+		"--database-url", "mysql://u:geheim@h/d", "--owner-database-url", "%zz geheim", "--redis-url", "geheim@h", "--cache-redis-url", "redis://h,geheim@",
+		"--kafka-brokers", "a:1,b", "--http-addr", "8080", "--jwks-url", "ftp://x", "--namespace", "Not-Good",
+	})
+	var invalid *InvalidError
+	if !errors.As(err, &invalid) {
+		t.Fatalf("got %v want an InvalidError", err)
+	}
+	if len(invalid.Problems) != 8 {
+		t.Errorf("got %d problems want 8:\n%v", len(invalid.Problems), invalid)
+	}
+	for _, p := range invalid.Problems {
+		if !strings.HasSuffix(p, ".") || !strings.HasPrefix(p, "SECKILL_") {
+			t.Errorf("no full sentence about a setting: %q", p)
+		}
+	}
+	if strings.Contains(err.Error(), "geheim") {
+		t.Errorf("a secret is shown: %v", err)
+	}
+}
+
+func TestGoodSettingsAreAccepted(t *testing.T) {
+	clean(t)
+	for _, args := range [][]string{
+		{"--database-url", "postgres:///db?host=/run/postgresql"},
+		{"--database-url", "postgresql://u:p@[::1]:5432/db", "--owner-database-url", "postgres://o@h/db"},
+		{"--redis-url", "redis://:p@h:6379/0,h2:6379,redis://h3:6379"},
+		{"--redis-url", "rediss://h:26379?master_name=m", "--cache-redis-url", "unix:///run/redis.sock"},
+		{"--http-addr", ":0", "--namespace", "a_1", "--jwks-url", "https://issuer/keys"},
+	} {
+		if _, err := Load(args); err != nil {
+			t.Errorf("%v: %v", args, err)
+		}
+	}
+}
+
+func TestSecretsAreNotPrintedInAnyForm(t *testing.T) {
+	clean(t)
+	s := load(t, "--jwt-secret", "geheim", "--database-url", "postgres://u:geheim@h/d?sslpassword=geheim",
+		"--redis-url", "redis://:geheim@h:1,redis://:geheim@i:1")
+	var out bytes.Buffer
+	fmt.Fprintf(&out, "%v %+v %#v %s %q %x", s, s, s, s, s, s)
+	slog.New(slog.NewJSONHandler(&out, nil)).Info("m", "settings", s, "url", s.RedisURL)
+	slog.New(slog.NewTextHandler(&out, nil)).Info("m", "settings", s, "url", s.RedisURL, "secret", s.JWTSecret)
+	if err := json.NewEncoder(&out).Encode(s); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(out.String(), "geheim") || strings.Contains(out.String(), fmt.Sprintf("%x", "geheim")) {
+		t.Errorf("a secret is shown:\n%s", out.String())
+	}
+	if !strings.Contains(s.DatabaseURL.String(), "u:xxxxx@h/d") {
+		t.Errorf("what is no secret is hidden: %s", s.DatabaseURL)
+	}
+	if string(s.JWTSecret) != "geheim" {
+		t.Errorf("the secret itself is lost: %q", string(s.JWTSecret))
+	}
+}
+
+func FuzzFileIsReadOrRefusedWithALine(f *testing.F) {
+	f.Add("SECKILL_NAMESPACE=a\n#c\nB='x'")
+	f.Add("export A=\"b\\n\"")
+	f.Fuzz(func(t *testing.T, text string) {
+		settings, err := parse(text)
+		if err != nil && !strings.Contains(err.Error(), "line") {
+			t.Errorf("error without a line: %v", err)
+		}
+		for name, s := range settings {
+			if name == "" || strings.ContainsAny(name, " \t\n=") || s.line < 1 {
+				t.Errorf("odd setting %q at line %d", name, s.line)
+			}
+		}
+	})
+}

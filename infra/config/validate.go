@@ -1,0 +1,92 @@
+package config
+
+import (
+	"fmt"
+	"net"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// InvalidError lists all that is wrong with settings, a full sentence each.
+type InvalidError struct {
+	Problems []string
+}
+
+// Error is one problem a line.
+func (e *InvalidError) Error() string { return strings.Join(e.Problems, "\n") }
+
+var (
+	namespaceForm = regexp.MustCompile(`^[a-z][a-z0-9_]{0,30}$`)
+	hostPort      = regexp.MustCompile(`^[A-Za-z0-9._-]+:\d{1,5}$|^\[[0-9A-Fa-f:.]+\]:\d{1,5}$`)
+)
+
+// Validate returns nil or an *InvalidError with all problems. Values that may
+// hold secrets are not repeated.
+func (s Settings) Validate() error {
+	var p problems
+	p.database("SECKILL_DATABASE_URL", s.DatabaseURL)
+	p.database("SECKILL_OWNER_DATABASE_URL", s.OwnerDatabaseURL)
+	p.redis("SECKILL_REDIS_URL", s.RedisURL)
+	p.redis("SECKILL_CACHE_REDIS_URL", s.CacheRedisURL)
+	for _, broker := range s.KafkaBrokers {
+		p.check(validHostPort(broker), "SECKILL_KAFKA_BROKERS must be a list of HOST:PORT, but %q is none.", broker)
+	}
+	p.check(s.HTTPAddr == "" || validListen(s.HTTPAddr),
+		"SECKILL_HTTP_ADDR must be HOST:PORT with a port from 0 to 65535, but it is %q.", s.HTTPAddr)
+	p.check(s.JWKSURL == "" || hasScheme(s.JWKSURL, "https", "http"),
+		"SECKILL_JWKS_URL must be an address that begins with https:// or http://.")
+	p.check(s.Namespace == "" || namespaceForm.MatchString(s.Namespace),
+		"SECKILL_NAMESPACE must begin with a small letter and have at most 31 small letters, digits and underscores, but it is %q.", s.Namespace)
+	p.check(!strings.HasPrefix(s.Namespace, "pg_"),
+		"SECKILL_NAMESPACE must not begin with pg_, which PostgreSQL keeps for itself.")
+	p.check(s.OwnerDatabaseURL == "" || s.DatabaseURL != "",
+		"SECKILL_OWNER_DATABASE_URL is set, but SECKILL_DATABASE_URL is not: set both or none.")
+	if len(p) > 0 {
+		return &InvalidError{Problems: p}
+	}
+	return nil
+}
+
+type problems []string
+
+func (p *problems) check(ok bool, sentence string, values ...any) {
+	if !ok {
+		*p = append(*p, fmt.Sprintf(sentence, values...))
+	}
+}
+
+func (p *problems) database(name string, u URL) {
+	p.check(u == "" || hasScheme(string(u), "postgres", "postgresql"),
+		"%s must be an address such as postgres://user:password@host:5432/database.", name)
+}
+
+func (p *problems) redis(name string, u URL) {
+	if u == "" {
+		return
+	}
+	for i, node := range strings.Split(string(u), ",") {
+		ok := hasScheme(node, "redis", "rediss", "unix") || (i > 0 && validHostPort(node))
+		p.check(ok, "%s must be an address such as redis://:password@host:6379/0, or several separated by commas; number %d is none.", name, i+1)
+	}
+}
+
+func hasScheme(address string, schemes ...string) bool {
+	u, err := url.Parse(address)
+	return err == nil && slices.Contains(schemes, u.Scheme) && u.Opaque == "" && (u.Host != "" || u.Path != "" || u.RawQuery != "")
+}
+
+func validHostPort(s string) bool {
+	return hostPort.MatchString(s) && validListen(s)
+}
+
+func validListen(addr string) bool {
+	_, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return false
+	}
+	n, err := strconv.Atoi(port)
+	return err == nil && n >= 0 && n <= 65535
+}
