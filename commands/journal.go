@@ -104,3 +104,7 @@ func priced(lines []domain.Line, terms domain.Terms) ([]domain.OrderLine, domain
 	}
 	return out, sum, nil
 }
+
+func microTime(us int64) time.Time { return time.UnixMicro(us).UTC() }
+
+func seconds(n int64) time.Duration { return time.Duration(n) * time.Second }

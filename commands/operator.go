@@ -16,20 +16,15 @@ type OperatorStore interface {
 	eventstore.Reader
 }
 
-// OperatorGate is what an operator's commands do to the gate at once.
-type OperatorGate interface {
-	Holder
-	Applier
-	Peek(ctx context.Context, place domain.Place, skus []string) (Peeked, error)
-}
-
 // Operator schedules and steers sales. A stopping action is set in the gate
 // first and recorded after; a permitting one the other way round.
 type Operator struct {
 	Env   *Env
 	Sales *Sales
 	Log   OperatorStore
-	Gate  OperatorGate
+	Gate  Holder
+	// Follow brings what was recorded into the gate.
+	Follow *Follower
 	// Preheat makes a sale ready in the gate; what it leaves undone the lane
 	// keeper finishes.
 	Preheat func(ctx context.Context, sale string) error
@@ -225,10 +220,7 @@ func (o *Operator) apply(ctx context.Context, sale FoldedSale) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), applyBudget)
 	defer cancel()
 	for _, place := range Places(o.Env.Store, sale.Sale) {
-		seen, err := o.Gate.Peek(ctx, place, nil)
-		if err == nil {
-			_, err = o.Gate.ApplySale(ctx, SalePage{Place: place, From: seen.Sale.Applied, To: sale.Mark, Sale: sale.Sale})
-		}
+		_, err := o.Follow.CatchUpSale(ctx, o.Sales, place)
 		if err != nil {
 			o.Env.Log.Warn("sale changed; its gate follows later", "sale_id", sale.ID, "error", err)
 		}

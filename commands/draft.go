@@ -1,0 +1,287 @@
+package commands
+
+import (
+	"errors"
+	"fmt"
+
+	"seckill/domain"
+	"seckill/eventstore"
+)
+
+// accepted is one purchase on its way from the journal into the log.
+type accepted struct {
+	Purchase
+	raw   []byte
+	terms domain.Terms
+	entry domain.EntryID
+	at    int64 // the gate's clock, microseconds
+	// bad says why the purchase cannot be read or recorded; then it is poison.
+	bad error
+	// refused: the order is known to be rejected, and these of its stock streams
+	// already hold a stock.refused. Read before the lock; nil means not read.
+	refused map[string]bool
+}
+
+// errReadRefusals asks for accepted.refused: the order turned out to be
+// rejected, and only the log tells which stock streams know.
+var errReadRefusals = errors.New("read what became of rejected orders first")
+
+// draft collects what one page of purchases adds to the log, judging each with
+// what stands under the log lock and what the page itself has decided so far.
+type draft struct {
+	env     *Env
+	look    eventstore.Look
+	group   *eventstore.Group
+	guards  map[string]*eventstore.Guard
+	touched []string
+	claims  map[eventstore.ClaimKey][]eventstore.Claim
+	decided map[string]bool
+}
+
+func newDraft(env *Env, look eventstore.Look) *draft {
+	return &draft{
+		env: env, look: look, group: &eventstore.Group{},
+		guards: map[string]*eventstore.Guard{}, claims: map[eventstore.ClaimKey][]eventstore.Claim{}, decided: map[string]bool{},
+	}
+}
+
+// pageNeeds names everything that judging a page looks at.
+func pageNeeds(page []accepted, lanes ...int) eventstore.Needs {
+	needs := eventstore.Needs{Lanes: lanes}
+	seen := map[string]bool{}
+	claims := map[eventstore.ClaimKey]bool{}
+	for i := range page {
+		p := &page[i]
+		needs.Streams = append(needs.Streams, p.orderStream())
+		for _, stream := range p.stockStreams() {
+			if !seen[stream] {
+				seen[stream] = true
+				needs.Streams = append(needs.Streams, stream)
+				needs.Guards = append(needs.Guards, stream)
+			}
+		}
+		key := eventstore.ClaimKey{SaleID: p.Sale, BuyerID: p.Buyer}
+		if p.bad == nil && !claims[key] {
+			claims[key] = true
+			needs.Claims = append(needs.Claims, key)
+		}
+	}
+	return needs
+}
+
+// orderStream names the order's stream. What has no order id that we issued
+// gets a stream by its entry, so that it leaves a trace all the same.
+func (a *accepted) orderStream() string {
+	if _, err := domain.ParseOrderID(a.Order); err != nil {
+		return domain.OrderStream("entry-" + a.entry.String())
+	}
+	return domain.OrderStream(a.Order)
+}
+
+// stockStreams names the stock stream of each line, none where the names that
+// were written cannot be of ours.
+func (a *accepted) stockStreams() []string {
+	if _, err := domain.ParseSaleID(a.Sale); err != nil {
+		return nil
+	}
+	for _, l := range a.Lines {
+		if !domain.ValidSKU(l.SKU) {
+			return nil
+		}
+	}
+	streams := make([]string, len(a.Lines))
+	for i, l := range a.Lines {
+		streams[i] = domain.StockStream(a.Sale, l.SKU, a.Bucket)
+	}
+	return streams
+}
+
+// add decides one purchase: placed, rejected with a reason, or decided before.
+func (d *draft) add(a *accepted) error {
+	stream := a.orderStream()
+	if d.decided[stream] {
+		return nil
+	}
+	d.decided[stream] = true
+	if state := d.look.Stream(stream); state.Version > 0 {
+		return d.addDecided(a, state)
+	}
+	if a.bad != nil {
+		return d.reject(a, domain.RejectedPoison, a.bad.Error())
+	}
+	claims := d.claimsOf(a)
+	if reason, detail := d.judge(a, claims); reason != "" {
+		return d.reject(a, reason, detail)
+	}
+	return d.place(a, claims)
+}
+
+// addDecided leaves what is decided as it is. An entry whose order was already
+// rejected, and which some of its stock streams know nothing of, leaves a
+// refusal there, so that the gate gives back what this entry took.
+func (d *draft) addDecided(a *accepted, state eventstore.StreamState) error {
+	if state.Type != (&domain.OrderRejected{}).EventType() || a.bad != nil {
+		return nil
+	}
+	if a.refused == nil {
+		return errReadRefusals
+	}
+	for i, stream := range a.stockStreams() {
+		if a.refused[stream] {
+			continue
+		}
+		if err := d.refuse(a, a.Lines[i], stream, domain.RejectedLost); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// judge re-checks what the log defends by itself: double orders and limit by the
+// claims, stock by the guards, all by the terms in force when the gate said yes.
+func (d *draft) judge(a *accepted, claims []eventstore.Claim) (domain.Reason, string) {
+	orders := make([]domain.BuyerOrder, len(claims))
+	for i, c := range claims {
+		orders[i] = domain.BuyerOrder{ID: c.OrderID, Units: c.Quantity, State: domain.Over}
+		if c.Live {
+			orders[i].State = domain.Live
+		}
+	}
+	if id := domain.RepeatOf(orders, a.terms); id != "" {
+		return domain.RejectedDuplicate, "the buyer already has order " + id
+	}
+	if held := domain.NetUnits(orders); held+domain.Units(a.Lines) > a.terms.LimitPerBuyer {
+		return domain.RejectedLimit, fmt.Sprintf("%d held, limit %d", held, a.terms.LimitPerBuyer)
+	}
+	for i, stream := range a.stockStreams() {
+		if left := d.guard(stream).Left(); left < a.Lines[i].Quantity {
+			return domain.RejectedGuard, fmt.Sprintf("%d left of %s in the log", left, a.Lines[i].SKU)
+		}
+	}
+	return "", ""
+}
+
+func (d *draft) claimsOf(a *accepted) []eventstore.Claim {
+	key := eventstore.ClaimKey{SaleID: a.Sale, BuyerID: a.Buyer}
+	claims, ok := d.claims[key]
+	if !ok {
+		claims = d.look.Claims(key)
+		d.claims[key] = claims
+	}
+	return claims
+}
+
+func (d *draft) guard(stream string) *eventstore.Guard {
+	g, ok := d.guards[stream]
+	if !ok {
+		seen := d.look.Guard(stream)
+		seen.Stream = stream
+		g = &seen
+		d.guards[stream] = g
+	}
+	return g
+}
+
+// touch notes that a stock stream grew, so that its guard follows its version.
+func (d *draft) touch(stream string) *eventstore.Guard {
+	g := d.guard(stream)
+	for _, t := range d.touched {
+		if t == stream {
+			return g
+		}
+	}
+	d.touched = append(d.touched, stream)
+	return g
+}
+
+func (d *draft) place(a *accepted, claims []eventstore.Claim) error {
+	lines, amount, err := priced(a.Lines, a.terms)
+	if err != nil {
+		return err
+	}
+	entry := a.entry.String()
+	for i, stream := range a.stockStreams() {
+		l := a.Lines[i]
+		err := d.append(a, stream, eventstore.AnyVersion, &domain.StockReserved{
+			SaleID: a.Sale, SKU: l.SKU, Bucket: a.Bucket, OrderID: a.Order, BuyerID: a.Buyer,
+			Quantity: l.Quantity, Entry: entry, Key: a.Key, BodyHash: a.Body,
+		})
+		if err != nil {
+			return err
+		}
+		d.touch(stream).Reserved += l.Quantity
+	}
+	at := microTime(a.at)
+	claim := eventstore.Claim{
+		SaleID: a.Sale, BuyerID: a.Buyer, Ordinal: len(claims) + 1, OrderID: a.Order,
+		Quantity: domain.Units(a.Lines), Live: true, Key: a.Key, BodyHash: a.Body,
+	}
+	d.claims[eventstore.ClaimKey{SaleID: a.Sale, BuyerID: a.Buyer}] = append(claims[:len(claims):len(claims)], claim)
+	d.group.Claims = append(d.group.Claims, claim)
+	return d.append(a, a.orderStream(), 0, &domain.OrderPlaced{
+		OrderID: a.Order, SaleID: a.Sale, BuyerID: a.Buyer, Bucket: a.Bucket, Lines: lines, Amount: amount,
+		AcceptedAt: at, PayBy: at.Add(seconds(a.terms.PaymentWindow)), Entry: entry,
+		Ordinal: claim.Ordinal, Key: a.Key, BodyHash: a.Body,
+	})
+}
+
+// reject records, in one group, that the purchase is not kept: the order's
+// rejection and a refusal in each stock stream.
+func (d *draft) reject(a *accepted, reason domain.Reason, detail string) error {
+	rejected := &domain.OrderRejected{
+		OrderID: a.Order, SaleID: a.Sale, BuyerID: a.Buyer, Bucket: a.Bucket, Lines: a.Lines,
+		Reason: reason, Entry: a.entry.String(), Detail: detail,
+	}
+	if reason == domain.RejectedPoison {
+		rejected.Raw = a.raw
+	}
+	if err := d.append(a, a.orderStream(), 0, rejected); err != nil {
+		return err
+	}
+	for i, stream := range a.stockStreams() {
+		if err := d.refuse(a, a.Lines[i], stream, reason); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// refuse writes a refusal into a stock stream that exists.
+func (d *draft) refuse(a *accepted, l domain.Line, stream string, reason domain.Reason) error {
+	if d.look.Stream(stream).Version == 0 {
+		return nil
+	}
+	d.touch(stream)
+	return d.append(a, stream, eventstore.AnyVersion, &domain.StockRefused{
+		SaleID: a.Sale, SKU: l.SKU, Bucket: a.Bucket, OrderID: a.Order, BuyerID: a.Buyer,
+		Quantity: l.Quantity, Entry: a.entry.String(), Reason: reason,
+	})
+}
+
+func (d *draft) append(a *accepted, stream string, expected int64, ev domain.Event) error {
+	order, sale := a.Order, a.Sale
+	if a.bad != nil {
+		// What cannot be recorded may hold anything in place of ids: then they
+		// stand in the payload alone.
+		if _, err := domain.ParseOrderID(order); err != nil {
+			order = ""
+		}
+		if _, err := domain.ParseSaleID(sale); err != nil {
+			sale = ""
+		}
+	}
+	stored, err := d.env.newEvent(ev, sale, order, Meta{TraceID: a.TraceID, Entry: a.entry.String(), By: "recorder"})
+	if err != nil {
+		return err
+	}
+	d.group.Appends = append(d.group.Appends, eventstore.Append{Stream: stream, Expected: expected, Events: []eventstore.NewEvent{stored}})
+	return nil
+}
+
+// done closes the draft: guards follow their streams.
+func (d *draft) done() *eventstore.Group {
+	for _, stream := range d.touched {
+		d.group.Guards = append(d.group.Guards, *d.guards[stream])
+	}
+	return d.group
+}

@@ -1,0 +1,194 @@
+package commands
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"seckill/domain"
+	"seckill/eventstore"
+)
+
+// ErrNotPrefix: what the gate has applied is no part of the stream: the log went
+// back, or the hash is of another history. It must start again from version 0.
+var ErrNotPrefix = errors.New("the gate holds what the log does not")
+
+// ErrHashMissing: the gate does not hold the record or the stock hash.
+var ErrHashMissing = errors.New("the gate does not hold this record")
+
+// FollowerGate is what a Follower asks of the gate.
+type FollowerGate interface {
+	Applier
+	Peek(ctx context.Context, place domain.Place, skus []string) (Peeked, error)
+}
+
+// Follower brings streams of the log into the gate, page by page, each page
+// only if the gate stands exactly where the page begins.
+type Follower struct {
+	env  *Env
+	log  eventstore.Reader
+	gate FollowerGate
+
+	mu    sync.Mutex
+	marks map[string]eventstore.Mark // where a stock hash stood when last applied to
+}
+
+// NewFollower makes a Follower.
+func NewFollower(env *Env, log eventstore.Reader, gate FollowerGate) *Follower {
+	return &Follower{env: env, log: log, gate: gate, marks: map[string]eventstore.Mark{}}
+}
+
+// followPage is how many events go into the gate in one step.
+const followPage = 500
+
+// maxMarks bounds what a Follower remembers.
+const maxMarks = 100_000
+
+// Push brings records that were just stored into the gate. Records of streams
+// other than stock are passed over.
+func (f *Follower) Push(ctx context.Context, records []eventstore.Record) error {
+	var order []string
+	byStream := map[string][]eventstore.Record{}
+	for _, r := range records {
+		if !strings.HasPrefix(r.Stream, "stock-") {
+			continue
+		}
+		if _, ok := byStream[r.Stream]; !ok {
+			order = append(order, r.Stream)
+		}
+		byStream[r.Stream] = append(byStream[r.Stream], r)
+	}
+	var faults []error
+	for _, stream := range order {
+		faults = append(faults, f.push(ctx, stream, byStream[stream]))
+	}
+	return errors.Join(faults...)
+}
+
+func (f *Follower) push(ctx context.Context, stream string, records []eventstore.Record) error {
+	key, err := domain.ParseStockStream(stream)
+	if err != nil {
+		return err
+	}
+	place := domain.Place{Store: f.env.Store, Sale: key.Sale, Bucket: key.Bucket}
+	f.mu.Lock()
+	from := f.marks[stream]
+	f.mu.Unlock()
+	if from.Number != records[0].Version-1 {
+		_, err := f.CatchUpStock(ctx, place, key.SKU)
+		return err
+	}
+	done, err := f.apply(ctx, place, key.SKU, from, records)
+	if err != nil || done {
+		return err
+	}
+	_, err = f.CatchUpStock(ctx, place, key.SKU)
+	return err
+}
+
+// apply brings consecutive records of a stock stream in; done is false when the
+// gate did not stand at from.
+func (f *Follower) apply(ctx context.Context, place domain.Place, sku string, from eventstore.Mark, records []eventstore.Record) (done bool, err error) {
+	for len(records) > 0 {
+		n := min(followPage, len(records))
+		page := StockPage{Place: place, SKU: sku, From: from, Events: make([]StockEvent, n)}
+		for i := range n {
+			ev, err := decode(&records[i])
+			if err != nil {
+				return false, err
+			}
+			page.Events[i] = StockEvent{At: records[i].At(), Event: ev}
+		}
+		applied, err := f.gate.ApplyStock(ctx, page)
+		if err != nil {
+			return false, fmt.Errorf("apply %d events of %s: %w", n, records[0].Stream, err)
+		}
+		if !applied.Done {
+			f.remember(records[0].Stream, eventstore.Mark{})
+			return false, nil
+		}
+		from, records = applied.Applied, records[n:]
+	}
+	f.remember(domain.StockStream(place.Sale, sku, place.Bucket), from)
+	return true, nil
+}
+
+func (f *Follower) remember(stream string, m eventstore.Mark) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.marks) >= maxMarks {
+		clear(f.marks)
+	}
+	f.marks[stream] = m
+}
+
+// CatchUpStock brings a stock hash to the head of its stream and gives the place
+// it stands at then. ErrHashMissing, ErrNotPrefix: it must be built again.
+func (f *Follower) CatchUpStock(ctx context.Context, place domain.Place, sku string) (eventstore.Mark, error) {
+	stream := domain.StockStream(place.Sale, sku, place.Bucket)
+	for {
+		seen, err := f.gate.Peek(ctx, place, []string{sku})
+		if err != nil {
+			return eventstore.Mark{}, fmt.Errorf("look at %s in the gate: %w", stream, err)
+		}
+		if seen.Stocks[0].State == HashMissing || seen.Sale.State == HashMissing {
+			return eventstore.Mark{}, fmt.Errorf("%s: %w", stream, ErrHashMissing)
+		}
+		from := seen.Stocks[0].Applied
+		records, err := f.after(ctx, stream, from)
+		if err != nil {
+			return from, err
+		}
+		if len(records) == 0 {
+			return from, nil
+		}
+		if _, err := f.apply(ctx, place, sku, from, records); err != nil {
+			return from, err
+		}
+	}
+}
+
+// after gives a page of a stream after a mark, if the stream has that mark.
+func (f *Follower) after(ctx context.Context, stream string, from eventstore.Mark) ([]eventstore.Record, error) {
+	begin := max(from.Number-1, 0)
+	records, err := f.log.ReadStream(ctx, stream, begin, followPage+1)
+	if err != nil {
+		return nil, fmt.Errorf("read stream %s after %d: %w", stream, begin, err)
+	}
+	if from.Number == 0 {
+		return records, nil
+	}
+	if len(records) == 0 || records[0].At() != from {
+		return nil, fmt.Errorf("%s at %d: %w", stream, from.Number, ErrNotPrefix)
+	}
+	return records[1:], nil
+}
+
+// CatchUpSale brings the gate's record of a sale to the head of its stream.
+func (f *Follower) CatchUpSale(ctx context.Context, sales *Sales, place domain.Place) (eventstore.Mark, error) {
+	for {
+		// The gate is looked at first: a fold that is read after it is never older
+		// than what the gate has, unless the log went back.
+		seen, err := f.gate.Peek(ctx, place, nil)
+		if err != nil {
+			return eventstore.Mark{}, fmt.Errorf("look at sale %s in the gate: %w", place.Sale, err)
+		}
+		if seen.Sale.State == HashMissing {
+			return eventstore.Mark{}, fmt.Errorf("sale %s: %w", place.Sale, ErrHashMissing)
+		}
+		sale, err := sales.Fold(ctx, place.Sale)
+		if err != nil {
+			return eventstore.Mark{}, err
+		}
+		if seen.Sale.Applied == sale.Mark {
+			return sale.Mark, nil
+		}
+		// The record is replaced by the fold, whatever it held: terms carry no
+		// account that could be counted twice.
+		if _, err := f.gate.ApplySale(ctx, SalePage{Place: place, From: seen.Sale.Applied, To: sale.Mark, Sale: sale.Sale}); err != nil {
+			return eventstore.Mark{}, fmt.Errorf("apply sale %s: %w", place.Sale, err)
+		}
+	}
+}

@@ -1,0 +1,257 @@
+package commands
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"seckill/domain"
+	"seckill/eventstore"
+)
+
+// Locks gives leader locks: at most one holder of a name at a time, except for a
+// moment after a broken connection. What is done under one is fenced as well.
+type Locks interface {
+	// Lock waits for the lock until ctx ends. The context it gives ends when the
+	// lock is lost; release gives it back.
+	Lock(ctx context.Context, name string) (held context.Context, release func(), err error)
+}
+
+// KeeperGate is what the lane keeper asks of the gate.
+type KeeperGate interface {
+	Journal
+	Applier
+	Lanes
+	Hashes
+	Preheater
+}
+
+// KeeperOptions tune a Keeper; zero values take the defaults.
+type KeeperOptions struct {
+	// Look is how often every lane is looked at (250 ms).
+	Look time.Duration
+	// Sweep is how often every record and stock hash is looked at (1 s).
+	Sweep time.Duration
+	// Wait bounds waiting for a lock, and for the cursor during a preheat (5 s).
+	Wait time.Duration
+	// Alarm is called when a lane was recovered or could not be; may be nil.
+	Alarm func(Alarm)
+}
+
+func (o KeeperOptions) withDefaults() KeeperOptions {
+	o.Look = orDefault(o.Look, 250*time.Millisecond)
+	o.Sweep = orDefault(o.Sweep, time.Second)
+	o.Wait = orDefault(o.Wait, 5*time.Second)
+	if o.Alarm == nil {
+		o.Alarm = func(Alarm) {}
+	}
+	return o
+}
+
+// Keeper keeps every lane of the gate open and in step with the log: it recovers
+// a lane that is missing, on another process, or whose journal disagrees, builds
+// again what a healthy lane lost, and brings up what stayed behind. Several
+// keepers are harmless: each works on a lane under that lane's lock.
+type Keeper struct {
+	env    *Env
+	sales  *Sales
+	gate   KeeperGate
+	log    Log
+	follow *Follower
+	locks  Locks
+	opts   KeeperOptions
+
+	wake chan struct{}
+
+	mu      sync.Mutex
+	suspect map[int]bool
+	held    map[domain.Place]time.Time // since when a hold stands unconfirmed
+	failing map[int]bool
+}
+
+// NewKeeper makes a Keeper; Run drives it, Preheat may be called beside it.
+func NewKeeper(env *Env, sales *Sales, gate KeeperGate, log Log, follow *Follower, locks Locks, opts KeeperOptions) *Keeper {
+	return &Keeper{
+		env: env, sales: sales, gate: gate, log: log, follow: follow, locks: locks, opts: opts.withDefaults(),
+		wake: make(chan struct{}, 1), suspect: map[int]bool{}, held: map[domain.Place]time.Time{}, failing: map[int]bool{},
+	}
+}
+
+// Suspect asks for a recovery of a lane whose journal does not follow its cursor.
+func (k *Keeper) Suspect(lane int) {
+	k.mu.Lock()
+	k.suspect[lane] = true
+	k.mu.Unlock()
+	select {
+	case k.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Run keeps the lanes until ctx ends.
+func (k *Keeper) Run(ctx context.Context) error {
+	var swept time.Time
+	for ctx.Err() == nil {
+		sweep := k.env.Now().Sub(swept) >= k.opts.Sweep
+		if sweep {
+			swept = k.env.Now()
+		}
+		if err := k.round(ctx, sweep); err != nil && ctx.Err() == nil {
+			k.env.Log.Warn("lanes not looked at; tried again", "error", err)
+		}
+		wait, cancel := context.WithTimeout(ctx, k.opts.Look)
+		select {
+		case <-wait.Done():
+		case <-k.wake:
+		}
+		cancel()
+	}
+	return nil
+}
+
+// contents lists, for a lane, the sales and buckets that live in it.
+type contents map[int][]saleBucket
+
+type saleBucket struct {
+	place domain.Place
+	skus  []string
+}
+
+func (k *Keeper) contents(ctx context.Context) (contents, error) {
+	sales, err := k.sales.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all := contents{}
+	for _, sale := range sales {
+		if sale.Cleaned {
+			continue
+		}
+		for _, place := range Places(k.env.Store, sale.Sale) {
+			all[place.Lane()] = append(all[place.Lane()], saleBucket{place, sale.SKUs()})
+		}
+	}
+	return all, nil
+}
+
+// round looks at every lane that holds a sale, and recovers what needs it.
+func (k *Keeper) round(ctx context.Context, sweep bool) error {
+	all, err := k.contents(ctx)
+	if err != nil {
+		return err
+	}
+	lanes := make([]int, 0, len(all))
+	for lane := range all {
+		lanes = append(lanes, lane)
+	}
+	cursors, err := k.log.Cursors(ctx, lanes)
+	if err != nil {
+		return fmt.Errorf("read cursors: %w", err)
+	}
+	var faults []error
+	for i, lane := range lanes {
+		cursors[i].Lane = lane
+		state, err := k.gate.Lane(ctx, lane)
+		if err != nil {
+			return fmt.Errorf("look at lane %d: %w", lane, err)
+		}
+		switch {
+		case !k.healthy(state, cursors[i]):
+			faults = append(faults, k.recover(ctx, lane))
+		case sweep:
+			faults = append(faults, k.sweepLane(ctx, lane, all[lane]))
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// healthy tells whether a lane sells and agrees with its cursor, as far as a
+// look tells; the recorder checks every entry.
+func (k *Keeper) healthy(s LaneState, c eventstore.Cursor) bool {
+	k.mu.Lock()
+	suspect := k.suspect[c.Lane]
+	k.mu.Unlock()
+	switch {
+	case suspect, !s.Selling(), c.Epoch == 0, s.Epoch != c.Epoch, s.N < c.N:
+		return false
+	}
+	return s.N != c.N || s.Digest == c.Digest
+}
+
+// recover recovers a lane under its lock, if it still needs it then.
+func (k *Keeper) recover(ctx context.Context, lane int) error {
+	return k.locked(ctx, lane, func(ctx context.Context) error { return k.ensureLane(ctx, lane) })
+}
+
+func laneLock(lane int) string { return fmt.Sprintf("lane-%d", lane) }
+
+// locked does f under a lane's leader lock; f's context ends when it is lost.
+func (k *Keeper) locked(ctx context.Context, lane int, f func(context.Context) error) error {
+	wait, cancel := context.WithTimeout(ctx, k.opts.Wait)
+	defer cancel()
+	held, release, err := k.locks.Lock(wait, laneLock(lane))
+	if err != nil {
+		return fmt.Errorf("lock lane %d: %w", lane, err)
+	}
+	defer release()
+	work, stop := context.WithCancel(ctx)
+	defer stop()
+	defer context.AfterFunc(held, stop)()
+	return f(work)
+}
+
+// ensureLane recovers the lane unless it is healthy. The caller holds its lock.
+func (k *Keeper) ensureLane(ctx context.Context, lane int) error {
+	state, err := k.gate.Lane(ctx, lane)
+	if err != nil {
+		return fmt.Errorf("look at lane %d: %w", lane, err)
+	}
+	cursors, err := k.log.Cursors(ctx, []int{lane})
+	if err != nil {
+		return fmt.Errorf("read cursor of lane %d: %w", lane, err)
+	}
+	cursors[0].Lane = lane
+	if k.healthy(state, cursors[0]) {
+		return nil
+	}
+	began := k.env.Now()
+	err = k.recoverLane(ctx, lane, state)
+	k.mu.Lock()
+	again := k.failing[lane]
+	k.failing[lane] = err != nil
+	if err == nil {
+		delete(k.suspect, lane)
+	}
+	k.mu.Unlock()
+	if err != nil {
+		if !again {
+			k.opts.Alarm(Alarm{Kind: AlarmRecovery, Lane: lane, Detail: err.Error()})
+		}
+		return fmt.Errorf("recover lane %d: %w", lane, err)
+	}
+	k.env.Log.Info("lane recovered", "lane", lane, "took_ms", k.env.Now().Sub(began).Milliseconds())
+	return nil
+}
+
+// Preheat makes the gate ready for a sale, and changes nothing that is sold: a
+// record that is there is only brought up.
+func (k *Keeper) Preheat(ctx context.Context, id string) error {
+	sale, err := k.sales.Fold(ctx, id)
+	if err != nil {
+		return err
+	}
+	for _, place := range Places(k.env.Store, sale.Sale) {
+		err := k.locked(ctx, place.Lane(), func(ctx context.Context) error {
+			if err := k.ensureLane(ctx, place.Lane()); err != nil {
+				return err
+			}
+			return k.preheat(ctx, saleBucket{place, sale.SKUs()})
+		})
+		if err != nil {
+			return fmt.Errorf("preheat sale %s, bucket %d: %w", id, place.Bucket, err)
+		}
+	}
+	return nil
+}

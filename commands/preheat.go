@@ -1,0 +1,258 @@
+package commands
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"seckill/domain"
+	"seckill/eventstore"
+)
+
+// preheat makes one bucket of a sale ready in a healthy lane. The caller holds
+// the lane's lock, so no other preheat of it lives.
+func (k *Keeper) preheat(ctx context.Context, b saleBucket) error {
+	seen, err := k.gate.Peek(ctx, b.place, b.skus)
+	if err != nil {
+		return fmt.Errorf("look at sale %s: %w", b.place.Sale, err)
+	}
+	switch seen.Sale.State {
+	case HashMissing:
+		return k.preheatSale(ctx, b)
+	case HashStub:
+		// A first preheat that died half-way, or a recovery that did: the lane's
+		// recovery opens its stubs.
+		return k.forceRecovery(ctx, b.place.Lane())
+	}
+	for i, sku := range b.skus {
+		if seen.Stocks[i].State == HashOpen {
+			_, err = k.follow.CatchUpStock(ctx, b.place, sku)
+		}
+		if seen.Stocks[i].State != HashOpen || errors.Is(err, ErrNotPrefix) || errors.Is(err, ErrHashMissing) {
+			err = k.preheatStock(ctx, b, sku)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	_, err = k.follow.CatchUpSale(ctx, k.sales, b.place)
+	return err
+}
+
+func (k *Keeper) forceRecovery(ctx context.Context, lane int) error {
+	k.mu.Lock()
+	k.suspect[lane] = true
+	k.mu.Unlock()
+	return k.ensureLane(ctx, lane)
+}
+
+// preheatSale builds the record of a sale that the gate never held. Where the
+// log says that it did, the record was lost: a matter for the lane's recovery.
+func (k *Keeper) preheatSale(ctx context.Context, b saleBucket) error {
+	sale, err := k.sales.Fold(ctx, b.place.Sale)
+	if err != nil {
+		return err
+	}
+	if slices.Contains(sale.Preheated, b.place.Bucket) {
+		return k.forceRecovery(ctx, b.place.Lane())
+	}
+	cursor, err := k.cursor(ctx, b.place.Lane())
+	if err != nil {
+		return err
+	}
+	if err := k.notePreheat(ctx, b.place); err != nil {
+		return err
+	}
+	k.env.step("preheat.after-note")
+	token, err := k.token()
+	if err != nil {
+		return err
+	}
+	start, err := k.gate.NewSale(ctx, b.place, b.skus, cursor.Epoch, token)
+	if err != nil {
+		return fmt.Errorf("preheat sale %s: %w", b.place.Sale, err)
+	}
+	if !start.OK {
+		return fmt.Errorf("preheat sale %s: %w", b.place.Sale, ErrOvertaken)
+	}
+	marks := HashMarks{SKUs: b.skus}
+	if marks.Sale, err = k.follow.CatchUpSale(ctx, k.sales, b.place); err != nil {
+		return err
+	}
+	for _, sku := range b.skus {
+		mark, err := k.follow.CatchUpStock(ctx, b.place, sku)
+		if err != nil {
+			return err
+		}
+		marks.Stocks = append(marks.Stocks, mark)
+	}
+	return k.openPreheated(ctx, b, marks, cursor.Epoch, token)
+}
+
+// preheatStock builds one stock hash of a sale that sells: reset, wait until
+// every purchase the gate had accepted by then is recorded, only then read the
+// head, apply from version 0, open.
+func (k *Keeper) preheatStock(ctx context.Context, b saleBucket, sku string) error {
+	cursor, err := k.cursor(ctx, b.place.Lane())
+	if err != nil {
+		return err
+	}
+	token, err := k.token()
+	if err != nil {
+		return err
+	}
+	start, err := k.gate.ResetStock(ctx, b.place, sku, cursor.Epoch, token)
+	if err != nil {
+		return fmt.Errorf("preheat %s of sale %s: %w", sku, b.place.Sale, err)
+	}
+	if !start.OK {
+		return fmt.Errorf("preheat %s of sale %s: %w", sku, b.place.Sale, ErrOvertaken)
+	}
+	if err := k.awaitCursor(ctx, b.place.Lane(), start); err != nil {
+		return fmt.Errorf("preheat %s of sale %s: %w", sku, b.place.Sale, err)
+	}
+	mark, err := k.follow.CatchUpStock(ctx, b.place, sku)
+	if err != nil {
+		return err
+	}
+	marks := HashMarks{SKUs: []string{sku}, Stocks: []eventstore.Mark{mark}}
+	return k.openPreheated(ctx, b, marks, start.Epoch, token)
+}
+
+func (k *Keeper) openPreheated(ctx context.Context, b saleBucket, marks HashMarks, epoch int64, token string) error {
+	ok, err := k.gate.OpenPreheated(ctx, b.place, marks, epoch, token)
+	if err != nil {
+		return fmt.Errorf("open what was preheated of sale %s: %w", b.place.Sale, err)
+	}
+	if !ok {
+		return fmt.Errorf("open what was preheated of sale %s: %w", b.place.Sale, ErrOvertaken)
+	}
+	k.env.Log.Info("preheated", "sale_id", b.place.Sale, "bucket", b.place.Bucket, "skus", marks.SKUs)
+	return nil
+}
+
+// awaitCursor waits until the lane's cursor has reached the entry at which a
+// preheat began, under the same epoch.
+func (k *Keeper) awaitCursor(ctx context.Context, lane int, start PreheatStart) error {
+	ctx, cancel := context.WithTimeout(ctx, k.opts.Wait)
+	defer cancel()
+	for {
+		c, err := k.cursor(ctx, lane)
+		switch {
+		case err != nil:
+			return err
+		case c.Epoch != start.Epoch:
+			return ErrOvertaken
+		case c.N >= start.N:
+			return nil
+		}
+		pause(ctx, 5*time.Millisecond)
+		if ctx.Err() != nil {
+			return fmt.Errorf("the recorder did not reach entry %d-%d: %w", start.Epoch, start.N, ctx.Err())
+		}
+	}
+}
+
+func (k *Keeper) cursor(ctx context.Context, lane int) (eventstore.Cursor, error) {
+	cursors, err := k.log.Cursors(ctx, []int{lane})
+	if err != nil {
+		return eventstore.Cursor{}, fmt.Errorf("read cursor of lane %d: %w", lane, err)
+	}
+	return cursors[0], nil
+}
+
+func (k *Keeper) token() (string, error) {
+	var b [12]byte
+	if _, err := io.ReadFull(k.env.Random, b[:]); err != nil {
+		return "", fmt.Errorf("make a preheat token: %w", err)
+	}
+	return hex.EncodeToString(b[:]), nil
+}
+
+// heldTooLong is after what time a hold that the log does not confirm is taken
+// for left behind: who set it died before it was recorded.
+const heldTooLong = 5 * time.Second
+
+// sweepLane looks at everything a healthy lane holds, builds again what is
+// missing and brings up what stayed behind.
+func (k *Keeper) sweepLane(ctx context.Context, lane int, buckets []saleBucket) error {
+	var faults []error
+	for _, b := range buckets {
+		due, err := k.needsWork(ctx, b)
+		if err == nil && due {
+			err = k.locked(ctx, lane, func(ctx context.Context) error { return k.preheat(ctx, b) })
+		}
+		if err != nil {
+			faults = append(faults, fmt.Errorf("sweep sale %s: %w", b.place.Sale, err))
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// needsWork tells whether a bucket is not whole, not at its heads, or held
+// without a word in the log.
+func (k *Keeper) needsWork(ctx context.Context, b saleBucket) (bool, error) {
+	seen, err := k.gate.Peek(ctx, b.place, b.skus)
+	if err != nil {
+		return false, err
+	}
+	if k.releaseHold(ctx, b, seen) {
+		return false, nil
+	}
+	heads, err := k.log.States(ctx, b.streams())
+	if err != nil {
+		return false, err
+	}
+	if seen.Sale.State != HashOpen || seen.Sale.Applied != markOf(heads[0]) {
+		return true, nil
+	}
+	for i, stock := range seen.Stocks {
+		if stock.State != HashOpen || stock.Applied != markOf(heads[i+1]) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// releaseHold takes away a hold that has stood for long without an event.
+func (k *Keeper) releaseHold(ctx context.Context, b saleBucket, seen Peeked) bool {
+	k.mu.Lock()
+	since, known := k.held[b.place]
+	switch {
+	case !seen.Sale.Held:
+		delete(k.held, b.place)
+	case !known:
+		k.held[b.place] = k.env.Now()
+	}
+	k.mu.Unlock()
+	if !seen.Sale.Held || !known || k.env.Now().Sub(since) < heldTooLong {
+		return false
+	}
+	sale, err := k.sales.Fold(ctx, b.place.Sale)
+	if err == nil {
+		_, err = k.gate.ApplySale(ctx, SalePage{Place: b.place, From: seen.Sale.Applied, To: sale.Mark, Sale: sale.Sale})
+	}
+	if err != nil {
+		k.env.Log.Warn("hold left behind not taken away", "sale_id", b.place.Sale, "error", err)
+		return false
+	}
+	k.env.Log.Warn("hold left behind taken away", "sale_id", b.place.Sale)
+	return true
+}
+
+// streams names the sale's stream, then the stock stream of each SKU.
+func (b saleBucket) streams() []string {
+	names := []string{domain.SaleStream(b.place.Sale)}
+	for _, sku := range b.skus {
+		names = append(names, domain.StockStream(b.place.Sale, sku, b.place.Bucket))
+	}
+	return names
+}
+
+func markOf(s eventstore.StreamState) eventstore.Mark {
+	return eventstore.Mark{Number: s.Version, Hash: s.Hash}
+}

@@ -1,0 +1,308 @@
+package commands
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"seckill/domain"
+	"seckill/eventstore"
+)
+
+// ErrOvertaken: another recovery is ahead. What it does holds.
+var ErrOvertaken = errors.New("another recovery of this lane is ahead")
+
+// recoverLane is the one procedure that opens a lane: (1) the log raises the
+// epoch, and from here on older batches fail; (2) the gate closes and takes the
+// epoch, and what is missing becomes a closed stub; (3) the journal is read from
+// its cut; (4) what is undecided is recorded, each page checking that the epoch
+// is still ours; (5) the streams are applied to their heads; (6) the lane opens
+// if both epochs are still ours. The caller holds the lane's lock.
+func (k *Keeper) recoverLane(ctx context.Context, lane int, seen LaneState) error {
+	epoch, err := k.raiseEpoch(ctx, lane, seen)
+	if err != nil {
+		return err
+	}
+	k.env.step("recovery.after-epoch")
+	state, err := k.gate.CloseLane(ctx, lane, epoch)
+	if err != nil {
+		return fmt.Errorf("close: %w", err)
+	}
+	if state.Epoch != epoch {
+		return fmt.Errorf("gate has epoch %d, ours is %d: %w", state.Epoch, epoch, ErrOvertaken)
+	}
+	k.env.step("recovery.after-close")
+	all, err := k.contents(ctx)
+	if err != nil {
+		return err
+	}
+	for _, b := range all[lane] {
+		if err := k.stub(ctx, b, nil, epoch); err != nil {
+			return err
+		}
+	}
+	if err := k.drain(ctx, lane, epoch); err != nil {
+		return err
+	}
+	k.env.step("recovery.after-drain")
+	for _, b := range all[lane] {
+		if err := k.rebuild(ctx, b, epoch); err != nil {
+			return err
+		}
+	}
+	k.env.step("recovery.before-open")
+	return k.open(ctx, lane, epoch, state.Server)
+}
+
+// raiseEpoch sets the lane's epoch in the log to one more than anybody has seen.
+func (k *Keeper) raiseEpoch(ctx context.Context, lane int, seen LaneState) (int64, error) {
+	var epoch int64
+	_, err := k.log.Submit(ctx, eventstore.Work{
+		Needs: eventstore.Needs{Lanes: []int{lane}},
+		Decide: func(look eventstore.Look) (*eventstore.Group, error) {
+			epoch = max(look.Cursor(lane).Epoch, seen.Epoch, seen.Last.Epoch) + 1
+			return &eventstore.Group{Cursors: []eventstore.Cursor{
+				{Lane: lane, Epoch: epoch, N: 0, Digest: domain.FirstDigest(lane, epoch)},
+			}}, nil
+		},
+	})
+	if err != nil {
+		return 0, fmt.Errorf("raise the epoch: %w", err)
+	}
+	return epoch, nil
+}
+
+// stub notes in the log that the gate is about to hold this bucket, and makes
+// closed stubs of what is missing, and of what must start again.
+func (k *Keeper) stub(ctx context.Context, b saleBucket, reset []string, epoch int64) error {
+	if err := k.notePreheat(ctx, b.place); err != nil {
+		return err
+	}
+	ok, err := k.gate.Stubs(ctx, b.place, b.skus, reset, epoch)
+	if err != nil {
+		return fmt.Errorf("stubs of sale %s: %w", b.place.Sale, err)
+	}
+	if !ok {
+		return fmt.Errorf("stubs of sale %s: %w", b.place.Sale, ErrOvertaken)
+	}
+	return nil
+}
+
+// notePreheat records, before the gate holds a bucket for the first time, that
+// it does: a record that is missing later was lost.
+func (k *Keeper) notePreheat(ctx context.Context, place domain.Place) error {
+	for range changeTries {
+		sale, err := k.sales.Fold(ctx, place.Sale)
+		if err != nil {
+			return err
+		}
+		ev := sale.Preheat(place.Bucket)
+		if ev == nil {
+			return nil
+		}
+		receipt, err := appendSale(ctx, k.env, k.log, sale, ev, Actor{By: "keeper"})
+		if err != nil {
+			return err
+		}
+		if receipt.Outcome != eventstore.Conflict {
+			return nil
+		}
+	}
+	return fmt.Errorf("sale %s: note its preheat: %w", place.Sale, errCursorMoved)
+}
+
+// drain records every purchase of the journal whose order is undecided. It
+// reads the whole journal from its cut, all epochs.
+func (k *Keeper) drain(ctx context.Context, lane int, epoch int64) error {
+	var after domain.EntryID
+	chain := journalChain{lane: lane}
+	for {
+		entries, err := k.gate.ReadLane(ctx, lane, after, drainPage)
+		if err != nil {
+			return fmt.Errorf("read the journal after %s: %w", after, err)
+		}
+		var page []accepted
+		for _, e := range entries {
+			if err := chain.follow(e); err != nil {
+				k.env.Log.Error("journal read in a recovery", "alarm", AlarmJournalChain, "lane", lane, "error", err)
+				k.opts.Alarm(Alarm{Kind: AlarmJournalChain, Lane: lane, Detail: err.Error()})
+			}
+			purchases, err := openEntry(e)
+			if err != nil {
+				return err
+			}
+			page = append(page, purchases...)
+			after = e.ID
+		}
+		if err := k.drainPage(ctx, lane, epoch, page); err != nil {
+			return err
+		}
+		if len(entries) < drainPage {
+			return nil
+		}
+	}
+}
+
+// drainPage bounds how many entries of a journal are read at once.
+const drainPage = 100
+
+// journalChain checks the digests of a journal from its cut on. The first entry
+// it sees starts the chain unless it is the first of its epoch.
+type journalChain struct {
+	lane   int
+	last   domain.EntryID
+	digest string
+}
+
+func (c *journalChain) follow(e JournalEntry) error {
+	previous, known := c.digest, c.digest != ""
+	if e.ID.N == 1 {
+		previous, known = domain.FirstDigest(c.lane, e.ID.Epoch), true
+	}
+	last := c.last
+	c.last, c.digest = e.ID, e.Digest
+	if known && (domain.NextDigest(previous, e.Body) != e.Digest || (e.ID.N != 1 && e.ID.N != last.N+1)) {
+		return fmt.Errorf("entry %s does not follow %s by its digest", e.ID, last)
+	}
+	return nil
+}
+
+// drainPage records a page, each transaction checking that the epoch is still
+// ours. A purchase that cannot be recorded is tried alone, and in the end
+// rejected as poison, like in the recorder.
+func (k *Keeper) drainPage(ctx context.Context, lane int, epoch int64, page []accepted) error {
+	check := func(look eventstore.Look) error {
+		if look.Cursor(lane).Epoch != epoch {
+			return ErrOvertaken
+		}
+		return nil
+	}
+	undecided, err := k.undecided(ctx, page)
+	if err != nil {
+		return err
+	}
+	w := pageWork{lane: lane, check: check}
+	for some := range slices.Chunk(undecided, drainChunk) {
+		_, err := submitPage(ctx, k.env, k.log, some, w)
+		if errors.Is(err, eventstore.ErrData) {
+			err = k.drainAlone(ctx, some, w)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// drainChunk bounds how many purchases go into one transaction.
+const drainChunk = 500
+
+func (k *Keeper) drainAlone(ctx context.Context, page []accepted, w pageWork) error {
+	tries := RecorderOptions{}.withDefaults().PoisonTries
+	for i := range page {
+		a := &page[i]
+		var err error
+		for range tries {
+			if _, err = submitPage(ctx, k.env, k.log, page[i:i+1], w); !errors.Is(err, eventstore.ErrData) {
+				break
+			}
+		}
+		if errors.Is(err, eventstore.ErrData) {
+			a.bad = err
+			k.opts.Alarm(Alarm{Kind: AlarmPoison, Lane: w.lane, Detail: a.entry.String() + ": " + err.Error()})
+			_, err = submitPage(ctx, k.env, k.log, page[i:i+1], w)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// undecided leaves out the purchases whose order is decided and not rejected.
+func (k *Keeper) undecided(ctx context.Context, page []accepted) ([]accepted, error) {
+	streams := make([]string, len(page))
+	for i := range page {
+		streams[i] = page[i].orderStream()
+	}
+	states, err := k.log.States(ctx, streams)
+	if err != nil {
+		return nil, fmt.Errorf("read what became of %d orders: %w", len(page), err)
+	}
+	var left []accepted
+	for i := range page {
+		if states[i].Version == 0 || states[i].Type == (&domain.OrderRejected{}).EventType() {
+			left = append(left, page[i])
+		}
+	}
+	return left, nil
+}
+
+// rebuildTries bounds how often a stream that keeps moving is followed before
+// the recovery gives up and is tried again.
+const rebuildTries = 20
+
+// rebuild brings a bucket's record and stock hashes to the heads of their
+// streams and opens them, inside the closed lane.
+func (k *Keeper) rebuild(ctx context.Context, b saleBucket, epoch int64) error {
+	for range rebuildTries {
+		marks, err := k.bringUp(ctx, b, epoch)
+		if err != nil {
+			return err
+		}
+		ok, err := k.gate.OpenHashes(ctx, b.place, marks, epoch)
+		if err != nil {
+			return fmt.Errorf("open sale %s: %w", b.place.Sale, err)
+		}
+		if ok {
+			return nil
+		}
+		// A hash moved, or went missing, since it was brought up.
+		if err := k.stub(ctx, b, nil, epoch); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("open sale %s: its streams did not hold still", b.place.Sale)
+}
+
+func (k *Keeper) bringUp(ctx context.Context, b saleBucket, epoch int64) (HashMarks, error) {
+	mark, err := k.follow.CatchUpSale(ctx, k.sales, b.place)
+	if err != nil {
+		return HashMarks{}, err
+	}
+	marks := HashMarks{Sale: mark, SKUs: b.skus}
+	for _, sku := range b.skus {
+		mark, err := k.follow.CatchUpStock(ctx, b.place, sku)
+		if errors.Is(err, ErrNotPrefix) {
+			if err = k.stub(ctx, b, []string{sku}, epoch); err == nil {
+				mark, err = k.follow.CatchUpStock(ctx, b.place, sku)
+			}
+		}
+		if err != nil {
+			return HashMarks{}, err
+		}
+		marks.Stocks = append(marks.Stocks, mark)
+	}
+	return marks, nil
+}
+
+// open opens the lane, if both epochs are still ours and the gate still runs in
+// the process that was brought up.
+func (k *Keeper) open(ctx context.Context, lane int, epoch int64, server string) error {
+	cursors, err := k.log.Cursors(ctx, []int{lane})
+	if err != nil {
+		return fmt.Errorf("read cursor: %w", err)
+	}
+	if cursors[0].Epoch != epoch {
+		return fmt.Errorf("the log has epoch %d, ours is %d: %w", cursors[0].Epoch, epoch, ErrOvertaken)
+	}
+	ok, err := k.gate.OpenLane(ctx, lane, epoch, server)
+	if err != nil {
+		return fmt.Errorf("open: %w", err)
+	}
+	if !ok {
+		return fmt.Errorf("open: the gate changed meanwhile: %w", ErrOvertaken)
+	}
+	return nil
+}
