@@ -69,7 +69,7 @@ func Judge(c *Case) (Outcome, string) {
 	if o := judgeSale(c); o != Reserved {
 		return o, ""
 	}
-	if !c.SkipLimit && addUnits(NetUnits(c.Orders), Units(c.Lines)) > c.Terms.LimitPerBuyer {
+	if !c.SkipLimit && PassesLimit(c.Orders, c.Lines, c.Terms) {
 		return LimitExceeded, ""
 	}
 	for _, l := range c.Lines {
@@ -120,6 +120,12 @@ func RepeatOf(orders []BuyerOrder, t Terms) string {
 		return lastOver
 	}
 	return ""
+}
+
+// PassesLimit tells whether a buyer with these orders would hold more units than
+// LimitPerBuyer after buying lines too. Sums that do not fit pass every limit.
+func PassesLimit(orders []BuyerOrder, lines []Line, t Terms) bool {
+	return addUnits(NetUnits(orders), Units(lines)) > t.LimitPerBuyer
 }
 
 // NetUnits gives the units a buyer holds over live orders.
