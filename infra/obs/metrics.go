@@ -1,0 +1,240 @@
+package obs
+
+import (
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// Known lists the label values that exist from the start. A value that is not
+// listed is counted under "other".
+type Known struct {
+	Outcomes    []string // of purchases, as the HTTP server names them
+	Routes      []string // route patterns of the HTTP server
+	Scripts     []string // of the gate
+	Projections []string
+	Alarms      []string // kinds
+}
+
+const other = "other"
+
+// statusClasses are the label values of an HTTP status.
+var statusClasses = [...]string{"1xx", "2xx", "3xx", "4xx", "5xx"}
+
+// laneStates are the label values of seckill_lanes.
+var laneStates = [...]string{"selling", "closed", "missing"}
+
+// Metrics is what the process shows. All methods are safe for concurrent use.
+type Metrics struct {
+	registry *prometheus.Registry
+	known    Known
+
+	purchases    *prometheus.CounterVec
+	purchaseTime prometheus.Histogram
+	requests     *prometheus.CounterVec
+	requestTime  *prometheus.HistogramVec
+
+	scriptTime    *prometheus.HistogramVec
+	scriptBatch   *prometheus.HistogramVec
+	scriptLongest *longest
+
+	recorderPages, recorderPurchases prometheus.Counter
+	recorderLag                      prometheus.Gauge
+	alarms                           *prometheus.CounterVec
+
+	appendBatches, appendEvents, appendRetries prometheus.Counter
+	appendTime                                 prometheus.Histogram
+
+	logPosition, relayPosition             prometheus.Gauge
+	projectionPosition, projectionLag      *prometheus.GaugeVec
+	relayEnvelopes, relayEvents, relayFail prometheus.Gauge
+	lanes                                  *prometheus.GaugeVec
+	kept                                   prometheus.Gauge
+}
+
+// times are the buckets of durations in seconds, from a tenth of a millisecond.
+var times = [...]float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30}
+
+// New makes every family.
+func New(known Known) *Metrics {
+	m := &Metrics{registry: prometheus.NewRegistry(), known: known}
+	f := factory{m.registry}
+	m.serving(f)
+	m.recording(f)
+	m.following(f)
+	m.start()
+	prefixed := prometheus.WrapRegistererWithPrefix("seckill_", m.registry)
+	prefixed.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return m
+}
+
+func (m *Metrics) serving(f factory) {
+	m.purchases = f.counters("purchases_total", "Purchases answered, by outcome.", "outcome")
+	m.purchaseTime = f.histogram("purchase_seconds", "Time from a purchase's arrival to its answer.", times[:])
+	m.requests = f.counters("http_requests_total", "HTTP requests answered, by route and class of status.", "route", "status")
+	m.requestTime = f.histograms("http_request_seconds", "Time from the request's head to the end of its answer, by route.", times[:], "route")
+	m.scriptTime = f.histograms("gate_script_seconds", "Time of one script call of the gate as its caller sees it.", times[:], "script")
+	m.scriptBatch = f.histograms("gate_script_batch", "Purchases or pages in one script call of the gate.", prometheus.ExponentialBuckets(1, 2, 10), "script")
+	m.scriptLongest = &longest{gauge: f.gauges("gate_script_longest_seconds", "The longest script call of the gate since the start.", "script")}
+}
+
+func (m *Metrics) recording(f factory) {
+	m.recorderPages = f.counter("recorder_pages_total", "Pages of the journal recorded by this process.")
+	m.recorderPurchases = f.counter("recorder_purchases_total", "Purchases recorded by this process.")
+	m.recorderLag = f.gauge("recorder_lag_entries", "Journal entries that the gate wrote and the log has not recorded, over all lanes.")
+	m.alarms = f.counters("alarms_total", "What a person must look at, by kind.", "kind")
+	m.appendBatches = f.counter("append_batches_total", "Batches committed to the event store by this process.")
+	m.appendEvents = f.counter("append_events_total", "Events stored by this process.")
+	m.appendRetries = f.counter("append_retries_total", "Batches that had to be tried again.")
+	m.appendTime = f.histogram("append_batch_seconds", "Time of a batch from asking for the log lock to the end of its commit.", times[:])
+}
+
+func (m *Metrics) following(f factory) {
+	m.logPosition = f.gauge("log_position", "Position of the newest event.")
+	m.relayPosition = f.gauge("relay_position", "Position up to which the log is published.")
+	m.relayEnvelopes = f.gauge("relay_envelopes", "Envelopes published by this process.")
+	m.relayEvents = f.gauge("relay_events", "Events published by this process.")
+	m.relayFail = f.gauge("relay_failures", "Attempts to publish that failed in this process.")
+	m.projectionPosition = f.gauges("projection_position", "Position that every shard of a projection has reached.", "projection")
+	m.projectionLag = f.gauges("projection_lag_events", "Events between the head of the log and the projection.", "projection")
+	m.lanes = f.gauges("lanes", "Lanes of the gate by state.", "state")
+	m.kept = f.gauge("kept_purchases", "Acknowledged purchases that this process holds until the log has them.")
+}
+
+// start brings known label values to 0.
+func (m *Metrics) start() {
+	for _, outcome := range append(slices.Clone(m.known.Outcomes), other) {
+		m.purchases.WithLabelValues(outcome)
+	}
+	for _, route := range append(slices.Clone(m.known.Routes), other) {
+		m.requestTime.WithLabelValues(route)
+		for _, class := range statusClasses {
+			m.requests.WithLabelValues(route, class)
+		}
+	}
+	for _, script := range append(slices.Clone(m.known.Scripts), other) {
+		m.scriptTime.WithLabelValues(script)
+		m.scriptBatch.WithLabelValues(script)
+		m.scriptLongest.gauge.WithLabelValues(script)
+	}
+	for _, kind := range append(slices.Clone(m.known.Alarms), other) {
+		m.alarms.WithLabelValues(kind)
+	}
+	for _, p := range m.known.Projections {
+		m.projectionPosition.WithLabelValues(p)
+		m.projectionLag.WithLabelValues(p)
+	}
+	for _, state := range laneStates {
+		m.lanes.WithLabelValues(state)
+	}
+}
+
+// Handler serves /metrics.
+func (m *Metrics) Handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
+}
+
+// Purchase counts a purchase by what it was told.
+func (m *Metrics) Purchase(outcome string, took time.Duration) {
+	m.purchases.WithLabelValues(oneOf(m.known.Outcomes, outcome)).Inc()
+	m.purchaseTime.Observe(took.Seconds())
+}
+
+// Request counts an HTTP request; route is its pattern.
+func (m *Metrics) Request(route string, status int, took time.Duration) {
+	route = oneOf(m.known.Routes, route)
+	class := statusClasses[min(max(status/100, 1), len(statusClasses))-1]
+	m.requests.WithLabelValues(route, class).Inc()
+	m.requestTime.WithLabelValues(route).Observe(took.Seconds())
+}
+
+// Script counts one call of a script of the gate and what was in it.
+func (m *Metrics) Script(name string, batch int, took time.Duration) {
+	name = oneOf(m.known.Scripts, name)
+	m.scriptTime.WithLabelValues(name).Observe(took.Seconds())
+	m.scriptBatch.WithLabelValues(name).Observe(float64(batch))
+	m.scriptLongest.see(name, took)
+}
+
+// Recorded counts a page of the journal.
+func (m *Metrics) Recorded(purchases int) {
+	m.recorderPages.Inc()
+	m.recorderPurchases.Add(float64(purchases))
+}
+
+// Alarm counts what a person must look at.
+func (m *Metrics) Alarm(kind string) {
+	m.alarms.WithLabelValues(oneOf(m.known.Alarms, kind)).Inc()
+}
+
+// Appended counts a committed batch; tries is 1 when nothing went wrong.
+func (m *Metrics) Appended(events, tries int, took time.Duration) {
+	m.appendBatches.Inc()
+	m.appendEvents.Add(float64(events))
+	m.appendRetries.Add(float64(max(tries-1, 0)))
+	m.appendTime.Observe(took.Seconds())
+}
+
+// Relayed shows where the relay of this process stands.
+func (m *Metrics) Relayed(position, envelopes, events, failures int64) {
+	m.relayPosition.Set(float64(position))
+	m.relayEnvelopes.Set(float64(envelopes))
+	m.relayEvents.Set(float64(events))
+	m.relayFail.Set(float64(failures))
+}
+
+// LogAt shows the head of the log.
+func (m *Metrics) LogAt(position int64) { m.logPosition.Set(float64(position)) }
+
+// ProjectionAt shows how far a projection is, and how far from the head.
+func (m *Metrics) ProjectionAt(name string, position, head int64) {
+	if !slices.Contains(m.known.Projections, name) {
+		return
+	}
+	m.projectionPosition.WithLabelValues(name).Set(float64(position))
+	m.projectionLag.WithLabelValues(name).Set(float64(max(head-position, 0)))
+}
+
+// Lanes shows how many lanes are in which state, and how many journal entries
+// the log has yet to record.
+func (m *Metrics) Lanes(selling, closed, missing int, lag int64) {
+	for i, n := range [...]int{selling, closed, missing} {
+		m.lanes.WithLabelValues(laneStates[i]).Set(float64(n))
+	}
+	m.recorderLag.Set(float64(lag))
+}
+
+// Kept shows how many acknowledged purchases are held.
+func (m *Metrics) Kept(n int) { m.kept.Set(float64(n)) }
+
+func oneOf(known []string, value string) string {
+	if slices.Contains(known, value) {
+		return value
+	}
+	return other
+}
+
+// longest keeps the longest duration per label.
+type longest struct {
+	gauge *prometheus.GaugeVec
+	mu    sync.Mutex
+	seen  map[string]time.Duration
+}
+
+func (l *longest) see(name string, took time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if took <= l.seen[name] {
+		return
+	}
+	if l.seen == nil {
+		l.seen = map[string]time.Duration{}
+	}
+	l.seen[name] = took
+	l.gauge.WithLabelValues(name).Set(took.Seconds())
+}

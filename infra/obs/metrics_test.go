@@ -1,0 +1,108 @@
+package obs
+
+import (
+	"bufio"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+)
+
+// scrape gives the series of m by name and labels.
+func scrape(t *testing.T, m *Metrics) map[string]string {
+	t.Helper()
+	w := httptest.NewRecorder()
+	m.Handler().ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+	series := map[string]string{}
+	for lines := bufio.NewScanner(w.Body); lines.Scan(); {
+		line := lines.Text()
+		if i := strings.LastIndexByte(line, ' '); i > 0 && !strings.HasPrefix(line, "#") {
+			series[line[:i]] = line[i+1:]
+		}
+	}
+	return series
+}
+
+func known() Known {
+	return Known{
+		Outcomes: []string{"accepted", "sold_out"},
+		Routes:   []string{"/api/v1/sales/{sale}/purchases"}, Scripts: []string{"reserve", "apply"},
+		Projections: []string{"order_view"}, Alarms: []string{"poison"},
+	}
+}
+
+func TestEveryFamilyIsThereFromTheStartAtZero(t *testing.T) {
+	got := scrape(t, New(known()))
+	want := []string{
+		`seckill_purchases_total{outcome="accepted"}`, `seckill_purchases_total{outcome="sold_out"}`, `seckill_purchase_seconds_count`,
+		`seckill_http_requests_total{route="/api/v1/sales/{sale}/purchases",status="5xx"}`,
+		`seckill_http_request_seconds_count{route="/api/v1/sales/{sale}/purchases"}`,
+		`seckill_gate_script_seconds_count{script="reserve"}`,
+		`seckill_gate_script_batch_count{script="reserve"}`,
+		`seckill_gate_script_longest_seconds{script="apply"}`,
+		`seckill_recorder_pages_total`, `seckill_recorder_purchases_total`, `seckill_recorder_lag_entries`,
+		`seckill_alarms_total{kind="poison"}`,
+		`seckill_append_batches_total`, `seckill_append_events_total`, `seckill_append_retries_total`, `seckill_append_batch_seconds_count`,
+		`seckill_log_position`, `seckill_relay_position`, `seckill_relay_envelopes`, `seckill_relay_events`, `seckill_relay_failures`,
+		`seckill_projection_position{projection="order_view"}`, `seckill_projection_lag_events{projection="order_view"}`,
+		`seckill_lanes{state="selling"}`, `seckill_lanes{state="closed"}`, `seckill_lanes{state="missing"}`, `seckill_kept_purchases`,
+	}
+	for _, name := range want {
+		if value, ok := got[name]; !ok || value != "0" {
+			t.Errorf("%s: got %q, want 0", name, value)
+		}
+	}
+	for name := range got {
+		if !strings.HasPrefix(name, "seckill_") {
+			t.Errorf("%s does not begin with seckill_", name)
+		}
+	}
+}
+
+func TestWhatIsHandedInIsShown(t *testing.T) {
+	m := New(known())
+	m.Purchase("sold_out", time.Millisecond)
+	m.Request("/api/v1/sales/{sale}/purchases", 409, time.Millisecond)
+	m.Script("reserve", 64, 700*time.Microsecond)
+	m.Script("reserve", 64, 200*time.Microsecond)
+	m.Recorded(64)
+	m.Alarm("poison")
+	m.Appended(192, 3, 5*time.Millisecond)
+	m.LogAt(1000)
+	m.ProjectionAt("order_view", 900, 1000)
+	m.Lanes(62, 1, 1, 17)
+	m.Kept(5)
+	got := scrape(t, m)
+	for name, want := range map[string]string{
+		`seckill_purchases_total{outcome="sold_out"}`:                                      "1",
+		`seckill_http_requests_total{route="/api/v1/sales/{sale}/purchases",status="4xx"}`: "1",
+		`seckill_gate_script_batch_sum{script="reserve"}`:                                  "128",
+		`seckill_gate_script_longest_seconds{script="reserve"}`:                            "0.0007",
+		`seckill_recorder_purchases_total`:                                                 "64",
+		`seckill_alarms_total{kind="poison"}`:                                              "1",
+		`seckill_append_events_total`:                                                      "192",
+		`seckill_append_retries_total`:                                                     "2",
+		`seckill_log_position`:                                                             "1000",
+		`seckill_projection_lag_events{projection="order_view"}`:                           "100",
+		`seckill_lanes{state="selling"}`:                                                   "62",
+		`seckill_recorder_lag_entries`:                                                     "17",
+		`seckill_kept_purchases`:                                                           "5",
+	} {
+		if got[name] != want {
+			t.Errorf("%s: got %q, want %q", name, got[name], want)
+		}
+	}
+}
+
+func TestWhatACallerMakesUpAddsNoSeries(t *testing.T) {
+	m := New(known())
+	before := len(scrape(t, m))
+	m.Request("/made/up", 999, time.Second)
+	m.Alarm("made up")
+	m.Script("made up", 1, time.Second)
+	m.ProjectionAt("made up", 1, 2)
+	m.Purchase("made up", time.Second)
+	if after := len(scrape(t, m)); after != before {
+		t.Errorf("got %d series after %d", after, before)
+	}
+}
