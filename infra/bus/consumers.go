@@ -1,0 +1,150 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"seckill/eventstore"
+)
+
+// Receiver is one projection's reader of one shard. Deliver must cope with
+// batches that are doubled, late, overlapping or behind a gap, and must take
+// care itself of what it cannot apply: the message is acknowledged in any case.
+type Receiver interface {
+	Projection() string
+	Shard() int
+	Deliver(ctx context.Context, b eventstore.Batch)
+}
+
+// Subscribers gives the subscriber of a projection. On a broker each projection
+// is a group of its own, so that each gets every event; in one process all may
+// share one. The consumers close it when they stop.
+type Subscribers func(projection string) (message.Subscriber, error)
+
+// ConsumerOptions tune consumers. The zero value is usable.
+type ConsumerOptions struct {
+	// Topics names each shard's topic; default TopicPerShard("seckill").
+	Topics Topics
+	// Deadline bounds one delivery, also after the consumers were told to stop;
+	// default 10 s.
+	Deadline time.Duration
+	// Log gets one line per message that could not be read; default slog.Default().
+	Log *slog.Logger
+}
+
+// Consumers take envelopes off the bus, one handler per projection and shard.
+type Consumers struct {
+	router   *message.Router
+	options  ConsumerOptions
+	memos    map[int]*memo // by shard
+	unread   atomic.Int64
+	panicked atomic.Int64
+}
+
+// NewConsumers subscribes nothing yet; Run does.
+func NewConsumers(subscribers Subscribers, receivers []Receiver, options ConsumerOptions) (*Consumers, error) {
+	options.Deadline = defaulted(options.Deadline, 10*time.Second)
+	if options.Topics == nil {
+		options.Topics = TopicPerShard("seckill")
+	}
+	if options.Log == nil {
+		options.Log = slog.Default()
+	}
+	options.Log = options.Log.With("bus", "consumer")
+	router, err := message.NewRouter(message.RouterConfig{CloseTimeout: options.Deadline + time.Second}, watermillLogger(options.Log))
+	if err != nil {
+		return nil, fmt.Errorf("make consumers: %w", err)
+	}
+	c := &Consumers{router: router, options: options, memos: map[int]*memo{}}
+	for _, r := range receivers {
+		if c.memos[r.Shard()] == nil {
+			c.memos[r.Shard()] = &memo{}
+		}
+		subscriber, err := subscribers(r.Projection())
+		if err != nil {
+			return nil, fmt.Errorf("subscribe %s: %w", r.Projection(), err)
+		}
+		name := fmt.Sprintf("%s-%d", r.Projection(), r.Shard())
+		router.AddConsumerHandler(name, options.Topics(r.Shard()), subscriber, c.handler(r))
+	}
+	return c, nil
+}
+
+// Run consumes until ctx ends, then waits for deliveries under way, closes the
+// subscribers and gives nil. It may be called once.
+func (c *Consumers) Run(ctx context.Context) error {
+	if err := c.router.Run(ctx); err != nil {
+		return fmt.Errorf("consume: %w", err)
+	}
+	return nil
+}
+
+// Running is closed once everything is subscribed.
+func (c *Consumers) Running() <-chan struct{} { return c.router.Running() }
+
+// Unread counts messages that could not be read; their records were healed
+// from the store.
+func (c *Consumers) Unread() int64 { return c.unread.Load() }
+
+// handler never fails: a nacked message would come again at once and for ever.
+func (c *Consumers) handler(r Receiver) message.NoPublishHandlerFunc {
+	memo := c.memos[r.Shard()]
+	return func(m *message.Message) error {
+		defer c.survive(r)
+		b, first, err := memo.read(m)
+		if err == nil && b.Shard != r.Shard() {
+			err = fmt.Errorf("envelope of shard %d in the topic of shard %d", b.Shard, r.Shard())
+		}
+		if err != nil {
+			if first {
+				c.unread.Add(1)
+				c.options.Log.Error("a message cannot be read; its records will be read from the store", "error", err, "shard", r.Shard())
+			}
+			return nil
+		}
+		// A router that closes cancels the message's context; the work goes on.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(m.Context()), c.options.Deadline)
+		defer cancel()
+		r.Deliver(ctx, b)
+		return nil
+	}
+}
+
+// survive turns a panic of a receiver into a line in the log: the router would
+// nack it.
+func (c *Consumers) survive(r Receiver) {
+	if v := recover(); v != nil {
+		c.panicked.Add(1)
+		c.options.Log.Error("a receiver panicked", "panic", v, "projection", r.Projection(), "shard", r.Shard())
+	}
+}
+
+// memo reads each message once for all the projections of a shard, which get
+// their copies at about the same time.
+type memo struct {
+	mu    sync.Mutex
+	uuid  string
+	batch eventstore.Batch
+	err   error
+}
+
+// read gives the batch of m; first tells whether it had to be decoded.
+func (d *memo) read(m *message.Message) (b eventstore.Batch, first bool, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if m.UUID == "" {
+		return b, true, errors.New("message without an id")
+	}
+	if first = d.uuid != m.UUID; first {
+		d.uuid = m.UUID
+		d.batch, d.err = Decode(m.Payload)
+	}
+	return d.batch, first, d.err
+}

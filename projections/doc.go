@@ -1,0 +1,20 @@
+// Package projections folds the log into tables that answer questions: the
+// order view, the stock log, the summary of a sale. It keeps the checkpoints,
+// and it answers from the tables.
+//
+// It promises that rows and checkpoint change in one transaction, so that every
+// record is applied exactly once however often it is delivered; that what the
+// bus loses, doubles or delays is healed from the store; that a batch which
+// cannot be applied changes nothing, stops its shard alone, is tried again and
+// is never thrown away; and that the same log folds to the same bytes: no
+// clock, no chance, no order of delivery shows in a row.
+//
+// A projection writes rows of its own shard only. The shard of a record follows
+// from its order, or from its stream where it has none (eventstore.ShardOf).
+//
+// To add one: a file here with its fold, its test, a migration with its table,
+// and one line in All.
+//
+// It refuses to decide anything, to write into the log, and to know the bus,
+// the gate or HTTP.
+package projections

@@ -1,0 +1,96 @@
+package projections
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// fullPause is how long Wait waits when the hub has no place left.
+const fullPause = 250 * time.Millisecond
+
+// Hub wakes who waits for a change of an order. It only knows changes applied
+// by this process, so waiting is a hint that saves polling, never a promise:
+// who waits looks again after a while, whatever happens.
+type Hub struct {
+	max int
+
+	mu      sync.Mutex
+	waiting map[string]*watched
+	moved   chan struct{}
+}
+
+// watched is an order that somebody waits for.
+type watched struct {
+	changed chan struct{}
+	waiters int
+}
+
+// NewHub gives a hub that remembers at most max orders that are waited for.
+func NewHub(max int) *Hub {
+	return &Hub{max: max, waiting: map[string]*watched{}, moved: make(chan struct{})}
+}
+
+// Wait returns after the next change of an order, when ctx ends, or, where too
+// many are waited for, after a quarter of a second.
+func (h *Hub) Wait(ctx context.Context, order string) {
+	changed, stop, ok := h.Watch(order)
+	defer stop()
+	if !ok {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, fullPause)
+		defer cancel()
+	}
+	select {
+	case <-changed:
+	case <-ctx.Done():
+	}
+}
+
+// Watch gives a channel that is closed after the next change of an order. Watch
+// first and then look, and no change is missed. Call stop when done. Where too
+// many orders are waited for, ok is false and the channel never closes.
+func (h *Hub) Watch(order string) (changed <-chan struct{}, stop func(), ok bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	w := h.waiting[order]
+	if w == nil {
+		if len(h.waiting) >= h.max {
+			return nil, func() {}, false
+		}
+		w = &watched{changed: make(chan struct{})}
+		h.waiting[order] = w
+	}
+	w.waiters++
+	return w.changed, func() { h.leave(order, w) }, true
+}
+
+func (h *Hub) leave(order string, w *watched) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	w.waiters--
+	if w.waiters == 0 && h.waiting[order] == w {
+		delete(h.waiting, order)
+	}
+}
+
+// committed wakes who waits for these orders, and who waits for progress.
+func (h *Hub) committed(orders []string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, order := range orders {
+		if w := h.waiting[order]; w != nil {
+			close(w.changed)
+			delete(h.waiting, order)
+		}
+	}
+	close(h.moved)
+	h.moved = make(chan struct{})
+}
+
+// progress gives a channel that is closed after the next commit.
+func (h *Hub) progress() <-chan struct{} {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.moved
+}

@@ -1,0 +1,86 @@
+package projections
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"seckill/domain"
+	"seckill/eventstore"
+)
+
+// Projection folds records into rows of its own tables. Version goes up when
+// the fold changes, so that it starts again beside the old checkpoints.
+type Projection struct {
+	Name    string
+	Version int
+	// Core projections are never paused, and readiness looks at them.
+	Core bool
+	// Reads is the prefix of the event types it folds. An event of that family
+	// which this program does not know stops it; all others pass by.
+	Reads string
+	// Fold turns what happened, in order, into rows to write. It looks at nothing
+	// else and changes nothing.
+	Fold func(s Share, facts []Fact) (Rows, error)
+}
+
+// All is the one list of projections.
+func All() []Projection {
+	return []Projection{
+		orderView(),
+		stockLog(),
+		saleSummary(),
+	}
+}
+
+// Share is the part of the log that a fold is for: a shard of a store.
+type Share struct {
+	Store int16
+	Shard int
+}
+
+// Fact is a record and the event in it.
+type Fact struct {
+	Record *eventstore.Record
+	Event  domain.Event
+}
+
+// Rows are folded changes. Write brings them into the tables with few
+// statements, in the transaction that also moves the checkpoint.
+type Rows interface {
+	Write(ctx context.Context, tx pgx.Tx) error
+}
+
+// orderRows are rows that change what is known about orders.
+type orderRows interface{ changedOrders() []string }
+
+// facts decodes what p reads of records.
+func (p *Projection) facts(records []eventstore.Record) ([]Fact, error) {
+	var facts []Fact
+	for i := range records {
+		r := &records[i]
+		if !strings.HasPrefix(r.Type, p.Reads) {
+			continue
+		}
+		event, err := domain.Decode(r.Type, r.Schema, r.Payload)
+		if err != nil {
+			return nil, fmt.Errorf("read the event at position %d: %w", r.Position, err)
+		}
+		facts = append(facts, Fact{Record: r, Event: event})
+	}
+	return facts, nil
+}
+
+// traceOf gives the trace id in a record's metadata, "" when there is none.
+func traceOf(r *eventstore.Record) string {
+	var meta struct {
+		TraceID string `json:"trace_id"`
+	}
+	if json.Unmarshal(r.Metadata, &meta) != nil {
+		return ""
+	}
+	return meta.TraceID
+}

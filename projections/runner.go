@@ -1,0 +1,310 @@
+package projections
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"seckill/eventstore"
+	"seckill/infra/pg"
+)
+
+// Runner applies one shard of the log to one projection. Batches of the bus
+// and catching up from the store come to the same place; whichever is first
+// moves the checkpoint, the other finds its records covered.
+type Runner struct {
+	p          *Projector
+	projection Projection
+	row        checkpoint
+	kick       chan struct{}
+
+	mu    sync.Mutex // held while applying; guards at and known
+	at    eventstore.Mark
+	known bool // at is what the checkpoint said last
+
+	state runnerState
+}
+
+// errGap: a batch begins behind the checkpoint. The store fills it.
+var errGap = errors.New("records are missing before this batch")
+
+func newRunner(p *Projector, projection Projection, shard int) *Runner {
+	return &Runner{
+		p: p, projection: projection, kick: make(chan struct{}, 1),
+		row: checkpoint{projection: projection.Name, version: projection.Version, store: p.source.Store, shard: shard},
+	}
+}
+
+// Projection gives the name of the projection.
+func (r *Runner) Projection() string { return r.projection.Name }
+
+// Shard gives the shard it applies.
+func (r *Runner) Shard() int { return r.row.shard }
+
+// Deliver applies a batch of the bus. What is covered is skipped; what shows a
+// gap, comes while the runner catches up or cannot be applied is left to the
+// store, which is read at once. It returns when the batch is applied or left.
+func (r *Runner) Deliver(ctx context.Context, b eventstore.Batch) {
+	if b.Store != r.row.store || b.Shards != r.p.options.Shards || b.Shard != r.row.shard {
+		r.state.misdirect(r, b)
+		return
+	}
+	if r.state.failing() || !r.mu.TryLock() {
+		r.wake()
+		return
+	}
+	defer r.mu.Unlock()
+	switch err := r.apply(ctx, b); {
+	case errors.Is(err, errGap):
+		r.state.gap()
+		r.wake()
+	case err != nil:
+		r.state.fail(r, err)
+		r.wake()
+	}
+}
+
+// wake lets the runner read on from the store. It never blocks.
+func (r *Runner) wake() {
+	select {
+	case r.kick <- struct{}{}:
+	default:
+	}
+}
+
+// run reads on from the store whenever it is woken, until ctx ends.
+func (r *Runner) run(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-r.kick:
+		}
+		r.catchUp(ctx)
+	}
+}
+
+// catchUp applies the log up to its head. What fails is tried again with
+// growing waits, until it works or ctx ends.
+func (r *Runner) catchUp(ctx context.Context) {
+	wait := r.p.options.Backoff
+	for ctx.Err() == nil {
+		more, err := r.readOn(ctx)
+		if err != nil && ctx.Err() == nil {
+			r.state.fail(r, err)
+			r.p.pages.forget()
+			sleep(ctx, wait)
+			wait = min(2*wait, 50*r.p.options.Backoff)
+			continue
+		}
+		if err == nil {
+			r.state.recover(r)
+			wait = r.p.options.Backoff
+		}
+		if !more {
+			return
+		}
+	}
+}
+
+// readOn applies the next page of the store; more tells whether there was one.
+// Once begun it is not cancelled with ctx: it has its own deadline.
+func (r *Runner) readOn(ctx context.Context) (more bool, err error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.p.options.Deadline)
+	defer cancel()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	failing := r.state.failing()
+	r.known = r.known && !failing // whatever was wrong may have been put right
+	if err := r.learn(ctx); err != nil {
+		return false, err
+	}
+	records, err := r.p.pages.after(ctx, r.at.Number)
+	if err != nil {
+		return false, err
+	}
+	if len(records) == 0 {
+		if failing {
+			err = r.checkHead(ctx)
+		}
+		return false, err
+	}
+	if err := eventstore.CheckNext(r.at, &records[0]); err != nil {
+		return false, err
+	}
+	b := eventstore.Batch{Store: r.row.store, Shard: r.row.shard, Shards: r.p.options.Shards, Prev: r.at, Last: records[len(records)-1].Head()}
+	for i := range records {
+		if records[i].Shard(b.Shards) == b.Shard {
+			b.Records = append(b.Records, records[i])
+		}
+	}
+	return true, r.apply(ctx, b)
+}
+
+// checkHead makes sure that the log has not gone back behind the checkpoint.
+func (r *Runner) checkHead(ctx context.Context) error {
+	head, err := r.p.source.Log.Head(ctx)
+	if err != nil {
+		return fmt.Errorf("read the head of the log: %w", err)
+	}
+	return behind(r.at, head)
+}
+
+// behind gives ErrLogChanged where the log ends before a place that was applied.
+func behind(at, head eventstore.Mark) error {
+	if at.Number < head.Number || at == head {
+		return nil
+	}
+	return fmt.Errorf("the log ends at position %d, hash %s, but position %d, hash %s was applied: %w",
+		head.Number, head.Hash, at.Number, at.Hash, eventstore.ErrLogChanged)
+}
+
+func (r *Runner) learn(ctx context.Context) error {
+	if r.known {
+		return nil
+	}
+	at, err := r.row.load(ctx, r.p.db)
+	if err != nil {
+		return err
+	}
+	r.at, r.known = at, true
+	r.state.moved(at, 0)
+	return nil
+}
+
+// apply brings the rows forward by the part of b that is not covered yet, and
+// the checkpoint to the end of b, in one transaction.
+func (r *Runner) apply(ctx context.Context, b eventstore.Batch) error {
+	for {
+		if err := r.learn(ctx); err != nil {
+			return err
+		}
+		if err := continues(b, r.at); err != nil {
+			r.known = false
+			return err
+		}
+		if b.Last.Number <= r.at.Number {
+			return nil
+		}
+		applied, err := r.step(ctx, b.After(r.at))
+		if err != nil {
+			r.known = false // also a commit that failed may have happened
+			return err
+		}
+		if applied {
+			return nil
+		}
+		if ctx.Err() != nil {
+			return fmt.Errorf("apply records %d to %d: %w", b.Prev.Number+1, b.Last.Number, ctx.Err())
+		}
+	}
+}
+
+// continues tells whether b can be applied at a checkpoint: errGap when records
+// are missing between, ErrLogChanged when b is of another log.
+func continues(b eventstore.Batch, at eventstore.Mark) error {
+	if b.Prev.Number > at.Number {
+		return errGap
+	}
+	same := true
+	switch at.Number {
+	case b.Prev.Number:
+		same = b.Prev.Hash == at.Hash
+	case b.Last.Number:
+		same = b.Last.Hash == at.Hash
+	}
+	for i := range b.Records {
+		if b.Records[i].Position == at.Number {
+			same = same && b.Records[i].Hash == at.Hash
+		}
+	}
+	if !same {
+		return fmt.Errorf("apply records at position %d, hash %s: %w", at.Number, at.Hash, eventstore.ErrLogChanged)
+	}
+	return nil
+}
+
+// step writes what follows r.at; false, and r.at as it is now, when somebody
+// else has moved the checkpoint.
+func (r *Runner) step(ctx context.Context, b eventstore.Batch) (bool, error) {
+	facts, err := r.projection.facts(b.Records)
+	if err != nil {
+		return false, err
+	}
+	if len(facts) == 0 {
+		return r.skip(ctx, b)
+	}
+	rows, err := r.projection.Fold(Share{Store: r.row.store, Shard: r.row.shard}, facts)
+	if err != nil {
+		return false, fmt.Errorf("fold records %d to %d: %w", b.Prev.Number+1, b.Last.Number, err)
+	}
+	release, err := r.p.slot(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer release()
+	at, err := r.write(ctx, rows, b.Last)
+	if err != nil {
+		return false, fmt.Errorf("apply records %d to %d: %w", b.Prev.Number+1, b.Last.Number, err)
+	}
+	if at != r.at {
+		r.at = at
+		return false, nil
+	}
+	r.at = b.Last
+	r.state.moved(r.at, len(facts))
+	var orders []string
+	if rows, ok := rows.(orderRows); ok {
+		orders = rows.changedOrders()
+	}
+	r.p.hub.committed(orders)
+	return true, nil
+}
+
+// write stores rows and moves the checkpoint to last in one transaction. Where
+// the checkpoint is not at r.at any more, it writes nothing. It gives the place
+// at which it found the checkpoint.
+func (r *Runner) write(ctx context.Context, rows Rows, last eventstore.Mark) (at eventstore.Mark, err error) {
+	err = pg.InTx(ctx, r.p.db, func(tx pgx.Tx) error {
+		at, err = r.row.lock(ctx, tx)
+		if err != nil || at != r.at {
+			return err
+		}
+		if err := rows.Write(ctx, tx); err != nil {
+			return err
+		}
+		return r.row.move(ctx, tx, last)
+	})
+	return at, err
+}
+
+// skip moves over a stretch in which this projection has nothing to write.
+func (r *Runner) skip(ctx context.Context, b eventstore.Batch) (bool, error) {
+	release, err := r.p.slot(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer release()
+	ok, err := r.row.skip(ctx, r.p.db, r.at, b.Last)
+	if err != nil || !ok {
+		r.known = false
+		return false, err
+	}
+	r.at = b.Last
+	r.state.moved(r.at, 0)
+	r.p.hub.committed(nil)
+	return true, nil
+}
+
+func sleep(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}

@@ -1,0 +1,126 @@
+package projections
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"seckill/domain"
+	"seckill/eventstore"
+)
+
+const (
+	selectOrderTotals = `
+select order_id, buyer_id, status, version, units, position from order_view
+where sale_id = $1 and order_id > $2 order by order_id limit $3`
+
+	selectStockTotals = `
+select sku, sum(quantity)::bigint, count(*), coalesce(-sum(quantity) filter (where order_id <> ''), 0)::bigint
+from stock_log where sale_id = $1 and store = $2 group by sku order by sku`
+)
+
+// Totals reads the views as they stood at one moment, with the checkpoints of
+// that moment. A view is exactly the fold of the log's records of each shard up
+// to that shard's checkpoint (At); whoever folds those must get the same.
+type Totals struct {
+	tx    pgx.Tx
+	store int16
+	at    map[checkpoint]eventstore.Mark
+}
+
+// Totals lets read look at the views of a store at one moment. It must be done
+// within seconds: the database ends transactions that take longer.
+func (v *Views) Totals(ctx context.Context, store int16, read func(*Totals) error) error {
+	tx, err := v.db.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
+	if err != nil {
+		return fmt.Errorf("begin reading the views: %w", err)
+	}
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+		defer cancel()
+		_ = tx.Rollback(ctx) // nothing was written; a broken connection goes away by itself
+	}()
+	found, err := checkpointsOf(ctx, tx, store)
+	if err != nil {
+		return err
+	}
+	t := &Totals{tx: tx, store: store, at: map[checkpoint]eventstore.Mark{}}
+	for _, c := range found {
+		t.at[checkpoint{c.Projection, c.Version, store, c.Shard}] = c.At
+	}
+	return read(t)
+}
+
+// ErrNotPrepared: a projection has no checkpoints yet.
+var ErrNotPrepared = errors.New("the projection was never prepared")
+
+// At gives how far each shard of a projection has applied the log.
+// ErrNotPrepared when none of it was ever applied.
+func (t *Totals) At(p Projection) ([]eventstore.Mark, error) {
+	var marks []eventstore.Mark
+	for {
+		m, ok := t.at[checkpoint{p.Name, p.Version, t.store, len(marks)}]
+		if !ok {
+			break
+		}
+		marks = append(marks, m)
+	}
+	if len(marks) == 0 {
+		return nil, fmt.Errorf("look at %s: %w", p.Name, ErrNotPrepared)
+	}
+	return marks, nil
+}
+
+// OrderTotal is what order_view says about an order. Its shard is that of its id.
+type OrderTotal struct {
+	OrderID  string
+	BuyerID  string
+	Status   domain.OrderStatus
+	Version  int64
+	Units    int64
+	Position int64
+}
+
+// Orders pages through the orders of a sale by id: up to max after an id, ""
+// for the first page.
+func (t *Totals) Orders(ctx context.Context, sale, after string, max int) ([]OrderTotal, error) {
+	rows, err := t.tx.Query(ctx, selectOrderTotals, sale, after, max)
+	if err != nil {
+		return nil, fmt.Errorf("read order_view: %w", err)
+	}
+	all, err := pgx.CollectRows(rows, pgx.RowToStructByPos[OrderTotal])
+	if err != nil {
+		return nil, fmt.Errorf("read order_view: %w", err)
+	}
+	return all, nil
+}
+
+// StockTotal is what stock_log says about an item: the sum of all changes
+// (which is what is left), how many there were, and the units that orders hold.
+type StockTotal struct {
+	SKU     string
+	Left    int64
+	Rows    int64
+	Ordered int64
+}
+
+// Stock adds up the stock log of a sale by item.
+func (t *Totals) Stock(ctx context.Context, sale string) ([]StockTotal, error) {
+	rows, err := t.tx.Query(ctx, selectStockTotals, sale, t.store)
+	if err != nil {
+		return nil, fmt.Errorf("add up stock_log: %w", err)
+	}
+	all, err := pgx.CollectRows(rows, pgx.RowToStructByPos[StockTotal])
+	if err != nil {
+		return nil, fmt.Errorf("add up stock_log: %w", err)
+	}
+	return all, nil
+}
+
+// Summary gives the rows of a sale's summary, by shard.
+func (t *Totals) Summary(ctx context.Context, sale string) ([]SummaryRow, error) {
+	return summaryRows(ctx, t.tx, sale)
+}
