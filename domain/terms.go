@@ -50,6 +50,8 @@ func ValidateTerms(t SaleTerms) []FieldError {
 	}
 	check(t.Title != "" && len(t.Title) <= MaxTitle, "title", fmt.Sprintf("want 1 to %d bytes", MaxTitle))
 	check(!t.OpensAt.IsZero(), "opens_at", "is missing")
+	check(storable(t.OpensAt), "opens_at", badTime)
+	check(storable(t.ClosesAt), "closes_at", badTime)
 	check(t.ClosesAt.After(t.OpensAt), "closes_at", "must be later than opens_at")
 	check(t.LimitPerBuyer >= 1 && t.LimitPerBuyer <= MaxQuantity, "limit_per_buyer", "want 1 to 2147483647")
 	check(t.OrdersPerBuyer >= 1 && t.OrdersPerBuyer <= 1000, "orders_per_buyer", "want 1 to 1000")
@@ -60,6 +62,15 @@ func ValidateTerms(t SaleTerms) []FieldError {
 	check(t.Tokens >= 0, "tokens", "must not be negative")
 	check(len(t.Items) >= 1 && len(t.Items) <= MaxItems, "items", fmt.Sprintf("want 1 to %d items", MaxItems))
 	return append(bad, validateItems(t)...)
+}
+
+const badTime = "want a year up to 9999 and an offset below 24 hours"
+
+// storable tells whether a time can be written into an event: RFC 3339 is read
+// with offsets that it may not be written with.
+func storable(t time.Time) bool {
+	_, err := t.MarshalText()
+	return err == nil
 }
 
 func validateItems(t SaleTerms) []FieldError {
@@ -93,9 +104,9 @@ func validateItems(t SaleTerms) []FieldError {
 
 func validateRelease(item ItemTerms, closes time.Time, at func(string) string) []FieldError {
 	var bad []FieldError
-	left := item.Stock
+	left := max(item.Stock, 0) // a stock below zero has its own complaint
 	for _, tranche := range item.Release {
-		if tranche.Quantity < 1 || tranche.Quantity > MaxQuantity || tranche.At.IsZero() {
+		if tranche.Quantity < 1 || tranche.Quantity > MaxQuantity || tranche.At.IsZero() || !storable(tranche.At) {
 			bad = append(bad, FieldError{at("release"), "each tranche needs a time and a quantity of at least 1"})
 			continue
 		}
