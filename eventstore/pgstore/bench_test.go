@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -32,8 +31,10 @@ func BenchmarkAppend(b *testing.B) {
 					a.Events = append(a.Events, eventstore.NewEvent{ID: newID(b), Type: "order.placed", Schema: 1, SaleID: "s1", OrderID: "o1", Payload: payload})
 				}
 				submit(b, store, eventstore.Work{
-					Needs:  eventstore.Needs{Streams: []string{a.Stream}},
-					Decide: func(eventstore.Look) (*eventstore.Group, error) { return &eventstore.Group{Appends: []eventstore.Append{a}}, nil },
+					Needs: eventstore.Needs{Streams: []string{a.Stream}},
+					Decide: func(eventstore.Look) (*eventstore.Group, error) {
+						return &eventstore.Group{Appends: []eventstore.Append{a}}, nil
+					},
 				})
 			}
 		})
@@ -97,18 +98,7 @@ func purchases(b *testing.B, from, count int, payload []byte) eventstore.Work {
 func open(t testing.TB, opts pgstore.Options) *pgstore.Store {
 	t.Helper()
 	pool, _, ns := pgtest.New(t)
-	store, err := pgstore.New(pool, ns, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
-		defer cancel()
-		if err := store.Close(ctx); err != nil {
-			t.Error(err)
-		}
-	})
-	return store
+	return start(t, pool, ns, opts)
 }
 
 func submit(t testing.TB, s eventstore.Appender, w eventstore.Work) eventstore.Receipt {

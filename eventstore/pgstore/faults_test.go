@@ -1,0 +1,159 @@
+package pgstore_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"seckill/eventstore"
+	"seckill/eventstore/pgstore"
+	"seckill/eventstore/storetest"
+	"seckill/infra/pg"
+	"seckill/infra/pg/pgtest"
+)
+
+// once calls fn the first time the named step is reached.
+func once(name string, fn func()) func(string) {
+	var first sync.Once
+	return func(step string) {
+		if step == name {
+			first.Do(fn)
+		}
+	}
+}
+
+// throughProxy opens a store whose every connection passes a proxy, and the
+// same store once more directly, to look at what happened.
+func throughProxy(t *testing.T, opts func(*proxy) pgstore.Options) (store, direct *pgstore.Store, p *proxy) {
+	t.Helper()
+	pool, url, ns := pgtest.New(t)
+	p, proxied := newProxy(t, url)
+	through, err := pg.Open(t.Context(), proxied, pg.Options{Namespace: ns})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(through.Close)
+	direct = start(t, pool, ns, pgstore.Options{})
+	storetest.MustSubmit(t, direct, placed("order-first"), eventstore.Stored) // makes the first partition
+	return start(t, through, ns, opts(p)), direct, p
+}
+
+func placed(stream string) eventstore.Work {
+	return storetest.Plain(storetest.To(stream, 0, storetest.NewEvent("order.placed")))
+}
+
+func TestB17ACommitWhoseReplyIsLostIsFoundOutToBeStored(t *testing.T) {
+	store, direct, _ := throughProxy(t, func(p *proxy) pgstore.Options {
+		return pgstore.Options{Step: once(pgstore.StepBeforeCommit, p.loseNextReply)}
+	})
+	var decided atomic.Int64
+	w := placed("order-a")
+	decide := w.Decide
+	w.Decide = func(l eventstore.Look) (*eventstore.Group, error) { decided.Add(1); return decide(l) }
+	storetest.MustSubmit(t, store, w, eventstore.Stored)
+	if n := len(storetest.ReadAll(t, direct)); n != 2 {
+		t.Errorf("got %d events, want the first and this one", n)
+	}
+	if decided.Load() != 1 {
+		t.Errorf("decided %d times, want once: the batch was stored and must not be tried again", decided.Load())
+	}
+	storetest.MustSubmit(t, store, w, eventstore.AlreadyThere)
+}
+
+func TestACursorMoveWhoseCommitReplyIsLostIsFoundOutToBeStored(t *testing.T) {
+	store, _, _ := throughProxy(t, func(p *proxy) pgstore.Options {
+		return pgstore.Options{Step: once(pgstore.StepBeforeCommit, p.loseNextReply)}
+	})
+	errMoved := errors.New("moved")
+	r, err := store.Submit(t.Context(), eventstore.Work{
+		Needs: eventstore.Needs{Lanes: []int{1}},
+		Decide: func(l eventstore.Look) (*eventstore.Group, error) {
+			if l.Cursor(1).N != 0 {
+				return nil, errMoved
+			}
+			return &eventstore.Group{Cursors: []eventstore.Cursor{{Lane: 1, Epoch: 1, N: 1, Digest: "d"}}}, nil
+		},
+	})
+	if err != nil || r.Outcome != eventstore.Stored {
+		t.Errorf("got outcome %d, %v, want stored: it was this very work that moved the cursor", r.Outcome, err)
+	}
+}
+
+func TestASessionKilledBeforeItsCommitStoresNothingAndIsTriedAgain(t *testing.T) {
+	for name, work := range map[string]eventstore.Work{
+		"with events": placed("order-a"),
+		"cursor alone": storetest.Always(&eventstore.Group{
+			Cursors: []eventstore.Cursor{{Lane: 1, Epoch: 1, N: 1, Digest: "d"}}}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			pool, url, ns := pgtest.New(t)
+			kill := func() { terminateWriters(t, url, ns) }
+			storetest.MustSubmit(t, start(t, pool, ns, pgstore.Options{}), placed("order-first"), eventstore.Stored)
+			store := start(t, pool, ns, pgstore.Options{Step: once(pgstore.StepBeforeCommit, kill)})
+			decided := 0
+			decide := work.Decide
+			work.Decide = func(l eventstore.Look) (*eventstore.Group, error) { decided++; return decide(l) }
+			storetest.MustSubmit(t, store, work, eventstore.Stored)
+			if decided != 2 {
+				t.Errorf("decided %d times, want twice: once in vain", decided)
+			}
+			if n := len(storetest.ReadAll(t, store)); n > 2 {
+				t.Errorf("got %d events, want at most two", n)
+			}
+		})
+	}
+}
+
+// terminateWriters ends the sessions that are in a transaction of our test.
+func terminateWriters(t testing.TB, url, ns string) {
+	t.Helper()
+	tag, err := owner(t, url).Exec(context.Background(), `
+select pg_terminate_backend(pid) from pg_stat_activity where application_name = $1 and state = 'idle in transaction'`, "test "+ns)
+	if err != nil || tag.RowsAffected() != 1 {
+		t.Errorf("terminate the appender's session: got %s, %v, want one", tag, err)
+	}
+}
+
+func TestAStoreThatCannotBeReachedIsUnavailableWithinItsBounds(t *testing.T) {
+	store, direct, p := throughProxy(t, func(*proxy) pgstore.Options {
+		return pgstore.Options{RetryFor: 200 * time.Millisecond}
+	})
+	storetest.MustSubmit(t, store, placed("order-a"), eventstore.Stored)
+	p.refuse(true)
+	p.cut()
+	if _, err := store.Submit(t.Context(), placed("order-b")); !errors.Is(err, eventstore.ErrUnavailable) {
+		t.Errorf("got %v, want ErrUnavailable", err)
+	}
+	p.refuse(false)
+	storetest.MustSubmit(t, store, placed("order-b"), eventstore.Stored)
+	if n := len(storetest.ReadAll(t, direct)); n != 3 {
+		t.Errorf("got %d events, want 3", n)
+	}
+}
+
+func TestAnOutcomeThatStaysUnknownUntilTheStoreIsClosedIsSaidToBeUnknown(t *testing.T) {
+	store, _, p := throughProxy(t, func(p *proxy) pgstore.Options {
+		return pgstore.Options{Step: once(pgstore.StepBeforeCommit, func() { p.refuse(true); p.cut() })}
+	})
+	answered := make(chan error, 1)
+	go func() {
+		_, err := store.Submit(context.Background(), placed("order-a"))
+		answered <- err
+	}()
+	poll(t, "the store to be cut off", func() bool {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return p.refus
+	})
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := store.Close(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("close: got %v, want the context's error", err)
+	}
+	if err := <-answered; !errors.Is(err, eventstore.ErrUnknown) || errors.Is(err, eventstore.ErrUnavailable) {
+		t.Errorf("got %v, want ErrUnknown alone", err)
+	}
+}
