@@ -1,0 +1,17 @@
+// Package testenv gives tests real servers: PostgreSQL, Redis, and a network
+// between that fails when told to.
+//
+// It owns one PostgreSQL and one Redis per user and machine, under the folder
+// for temporary files, which all packages of one or more runs of go test share.
+// They start with the first test that asks, empty, and stop when the last test
+// process has ended, however it ends (see infra/embedded). They keep nothing
+// for the next run.
+//
+// It promises each test a namespace of its own, which is removed with the test,
+// and private servers and proxies that end with the test or with its process.
+// A server that is not installed skips a test with the reason; where CI=true it
+// fails the test, so that a green run has run everything.
+//
+// It refuses to know our schema: tests migrate their namespace themselves. Only
+// tests may import it.
+package testenv

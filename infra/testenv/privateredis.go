@@ -1,0 +1,213 @@
+package testenv
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"seckill/infra/embedded"
+)
+
+// RedisOptions change a private Redis; the zero value is what our users run:
+// append-only file on, everysec, noeviction.
+type RedisOptions struct {
+	// Config is lines of redis.conf; they beat ours.
+	Config []string
+}
+
+// RedisServer is a Redis of one test, on one address for its whole life.
+type RedisServer struct {
+	// URL is where it listens, whether it lives or not.
+	URL string
+
+	t    testing.TB
+	bin  string
+	dir  string // of its data
+	conf string
+	proc *child // nil while it does not run
+}
+
+// child is a process and the goroutine that waits for it.
+type child struct {
+	pid  int
+	done chan struct{}
+}
+
+// PrivateRedis starts a Redis that ends with the test, or with its process.
+func PrivateRedis(t testing.TB, o RedisOptions) *RedisServer {
+	t.Helper()
+	bin, err := embedded.FindRedis("")
+	require(t, err)
+	root := t.TempDir()
+	port := freePort(t)
+	s := &RedisServer{
+		URL: "redis://127.0.0.1:" + strconv.Itoa(port) + "/0",
+		t:   t, bin: bin, dir: filepath.Join(root, "data"), conf: filepath.Join(root, "redis.conf"),
+	}
+	lines := append([]string{
+		"bind 127.0.0.1", "port " + strconv.Itoa(port), "dir " + s.dir, "appendonly yes", "appendfsync everysec",
+		`save ""`, "maxmemory-policy noeviction", "daemonize no", "logfile " + filepath.Join(root, "redis.log"),
+	}, o.Config...)
+	if err := errors.Join(os.Mkdir(s.dir, 0o700), os.WriteFile(s.conf, []byte(strings.Join(lines, "\n")+"\n"), 0o600)); err != nil {
+		t.Fatalf("prepare private Redis: %v", err)
+	}
+	s.start()
+	t.Cleanup(s.Kill)
+	return s
+}
+
+// Kill ends it with SIGKILL, as a power cut would, and waits until it is gone.
+func (s *RedisServer) Kill() { s.end(syscall.SIGKILL) }
+
+// Stop ends it in order and waits until it is gone.
+func (s *RedisServer) Stop() { s.end(syscall.SIGTERM) }
+
+// Restart kills it if it runs, and starts it again on what it has on disk.
+func (s *RedisServer) Restart() {
+	s.t.Helper()
+	s.Kill()
+	s.start()
+}
+
+// Freeze keeps it from doing anything, while its connections stay; Thaw ends that.
+func (s *RedisServer) Freeze() { s.signal(syscall.SIGSTOP) }
+
+// Thaw lets a frozen Redis go on.
+func (s *RedisServer) Thaw() { s.signal(syscall.SIGCONT) }
+
+// Snapshot is a copy of what a Redis had on disk.
+type Snapshot struct{ dir string }
+
+// Snapshot copies what it has written so far, without stopping it.
+func (s *RedisServer) Snapshot() Snapshot {
+	s.t.Helper()
+	dir := filepath.Join(s.t.TempDir(), "copy")
+	if err := os.CopyFS(dir, os.DirFS(s.dir)); err != nil {
+		s.t.Fatalf("copy data of Redis: %v", err)
+	}
+	return Snapshot{dir: dir}
+}
+
+// Restore kills it if it runs, puts the copy in the place of its data, and
+// starts it: what was written after the copy is forgotten.
+func (s *RedisServer) Restore(from Snapshot) {
+	s.t.Helper()
+	s.Kill()
+	if err := errors.Join(os.RemoveAll(s.dir), os.CopyFS(s.dir, os.DirFS(from.dir))); err != nil {
+		s.t.Fatalf("put back data of Redis: %v", err)
+	}
+	s.start()
+}
+
+// Wipe kills it if it runs and starts it empty.
+func (s *RedisServer) Wipe() {
+	s.t.Helper()
+	s.Kill()
+	if err := errors.Join(os.RemoveAll(s.dir), os.Mkdir(s.dir, 0o700)); err != nil {
+		s.t.Fatalf("remove data of Redis: %v", err)
+	}
+	s.start()
+}
+
+func (s *RedisServer) signal(sig syscall.Signal) {
+	s.t.Helper()
+	if s.proc == nil {
+		s.t.Fatalf("Redis does not run")
+	}
+	if err := syscall.Kill(s.proc.pid, sig); err != nil {
+		s.t.Fatalf("send %v to Redis: %v", sig, err)
+	}
+}
+
+func (s *RedisServer) end(sig syscall.Signal) {
+	if s.proc == nil {
+		return
+	}
+	_ = syscall.Kill(s.proc.pid, sig) // it may have ended by itself
+	<-s.proc.done
+	s.proc = nil
+}
+
+// start returns when the server has read its data and answers.
+func (s *RedisServer) start() {
+	s.t.Helper()
+	proc, err := startChild(exec.Command(s.bin, s.conf))
+	if err != nil {
+		s.t.Fatalf("start private Redis: %v", err)
+	}
+	s.proc = proc
+	Eventually(s.t, 30*time.Second, func() error {
+		select {
+		case <-proc.done:
+			s.proc = nil
+			s.t.Fatalf("the private Redis ended while it started; see its log beside %s", s.dir)
+		default:
+		}
+		return ping(s.URL)
+	})
+}
+
+// startChild starts a process that the kernel kills with this one.
+func startChild(cmd *exec.Cmd) (*child, error) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
+	c := &child{done: make(chan struct{})}
+	started := make(chan error)
+	go func() {
+		defer close(c.done)
+		// The kernel's promise is bound to the thread that forked: it must live
+		// as long as the child.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := cmd.Start()
+		if err == nil {
+			c.pid = cmd.Process.Pid
+		}
+		started <- err
+		if err == nil {
+			_ = cmd.Wait() // how it ended does not matter
+		}
+	}()
+	return c, <-started
+}
+
+func ping(url string) error {
+	o, err := redis.ParseURL(url)
+	if err != nil {
+		return err
+	}
+	probe, err := net.Dial("tcp", o.Addr) // the client would log each refusal
+	if err != nil {
+		return err
+	}
+	probe.Close()
+	c := redis.NewClient(o)
+	defer c.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	if err := c.Ping(ctx).Err(); err != nil {
+		return fmt.Errorf("ask Redis: %w", err)
+	}
+	return nil
+}
+
+func freePort(t testing.TB) int {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatalf("find a free port: %v", err)
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port
+}
