@@ -30,11 +30,10 @@ type ViewOrder struct {
 	Units   int64
 }
 
-// ViewStock is a row of stock_log.
+// ViewStock is what stock_log sums to for an item.
 type ViewStock struct {
-	Position int64
-	SKU      string
-	Quantity int64
+	SKU  string
+	Left int64
 }
 
 // ViewCounts is a row of sale_summary.
@@ -215,7 +214,7 @@ func (s *SaleReport) judgeOrderView(v ViewSnapshot, b *books) {
 func (s *SaleReport) judgeStockLog(v ViewSnapshot, b *books) {
 	want, got := map[string]int64{}, map[string]int64{}
 	for _, row := range v.Stock {
-		got[row.SKU] += row.Quantity
+		got[row.SKU] += row.Left
 	}
 	for _, book := range b.stocks {
 		for _, e := range book.entries {
