@@ -45,7 +45,7 @@ func isDataError(err error) bool {
 func (s *Store) commit(conn *pgxpool.Conn) error {
 	ctx, cancel := context.WithTimeout(s.hard, s.opts.StatementTimeout+time.Second)
 	defer cancel()
-	tag, err := conn.Exec(ctx, "commit")
+	tag, err := conn.Exec(ctx, "COMMIT", pgx.QueryExecModeSimpleProtocol)
 	var pgErr *pgconn.PgError
 	switch {
 	case err == nil && tag.String() == "COMMIT":
