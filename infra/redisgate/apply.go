@@ -1,0 +1,146 @@
+package redisgate
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"seckill/commands"
+	"seckill/domain"
+	"seckill/eventstore"
+)
+
+// applyBound is how many events one script call applies, so that a call stays
+// about a millisecond.
+const applyBound = 250
+
+// ApplyStock brings a page into its stock hash: see commands.Applier. A long
+// page goes in several calls; Applied tells how far it came.
+func (g *Gate) ApplyStock(ctx context.Context, p commands.StockPage) (commands.Applied, error) {
+	args, err := stockArgs(p)
+	if err != nil {
+		return commands.Applied{}, nothing(err)
+	}
+	from, rest, flat := p.From, p.Events, args
+	for {
+		n := min(len(rest), applyBound)
+		to := from
+		if n > 0 {
+			to = rest[n-1].At
+		}
+		done, err := g.applyEvents(ctx, p, from, to, flat[:n*eventArgs])
+		if err != nil || !done.Done || n == len(rest) {
+			return done, err
+		}
+		from, rest, flat = to, rest[n:], flat[n*eventArgs:]
+	}
+}
+
+func (g *Gate) applyEvents(ctx context.Context, p commands.StockPage, from, to eventstore.Mark, flat []any) (commands.Applied, error) {
+	l, err := g.runList(ctx, call{
+		script: g.scripts.applyStock, batch: len(flat) / eventArgs,
+		keys: []string{g.keys.sale(p.Place), g.keys.stock(p.Place, p.SKU)},
+		args: append([]any{from.String(), to.String()}, flat...),
+	}, 3)
+	if err != nil {
+		return commands.Applied{}, err
+	}
+	return applied(l), nil
+}
+
+func applied(l []any) commands.Applied {
+	return commands.Applied{Done: number(l[0]) == 1, State: hashState(l[1]), Applied: mark(l[2])}
+}
+
+// eventArgs is how many arguments describe an event to the script.
+const eventArgs = 7
+
+// stockArgs writes the events of a page as the script reads them, and refuses a
+// page with holes, of another stream, or with quantities outside the bounds.
+func stockArgs(p commands.StockPage) ([]any, error) {
+	key := domain.StockKey{Sale: p.Place.Sale, SKU: p.SKU, Bucket: p.Place.Bucket}
+	args := make([]any, 0, len(p.Events)*eventArgs)
+	for i, e := range p.Events {
+		if e.At.Number != p.From.Number+int64(i)+1 {
+			return nil, fmt.Errorf("apply to %s after version %d: event %d of the page has version %d", key.Stream(), p.From.Number, i+1, e.At.Number)
+		}
+		a, err := describe(e.Event)
+		if err != nil {
+			return nil, fmt.Errorf("apply version %d to %s: %w", e.At.Number, key.Stream(), err)
+		}
+		if a.key != key || a.quantity < 1 || a.quantity > domain.MaxQuantity {
+			return nil, fmt.Errorf("apply version %d to %s: event of %s with %d units", e.At.Number, key.Stream(), a.key.Stream(), a.quantity)
+		}
+		if a.kind != "I" && (!plain(a.id) || (a.kind != "W" && !domain.ValidBuyer(a.buyer))) {
+			return nil, fmt.Errorf("apply version %d to %s: order %q of buyer %q: not ids of ours", e.At.Number, key.Stream(), a.id, a.buyer)
+		}
+		args = append(args, a.kind, a.id, a.quantity, a.buyer, a.entry, a.idempotency, a.body)
+	}
+	return args, nil
+}
+
+// described is an event as apply_stock.lua knows it.
+type described struct {
+	key                    domain.StockKey
+	kind, id, buyer, entry string
+	idempotency, body      string
+	quantity               int64
+}
+
+func describe(e domain.Event) (described, error) {
+	switch e := e.(type) {
+	case *domain.StockReleased:
+		return described{key: domain.StockKey{Sale: e.SaleID, SKU: e.SKU, Bucket: e.Bucket}, kind: "I", quantity: e.Quantity}, nil
+	case *domain.StockMovedIn:
+		return described{key: domain.StockKey{Sale: e.SaleID, SKU: e.SKU, Bucket: e.Bucket}, kind: "I", quantity: e.Quantity}, nil
+	case *domain.StockWithdrawn:
+		return described{key: domain.StockKey{Sale: e.SaleID, SKU: e.SKU, Bucket: e.Bucket}, kind: "W", id: e.WithdrawID, quantity: e.Quantity}, nil
+	case *domain.StockMovedOut:
+		return described{key: domain.StockKey{Sale: e.SaleID, SKU: e.SKU, Bucket: e.Bucket}, kind: "W", id: e.MoveID, quantity: e.Quantity}, nil
+	case *domain.StockReserved:
+		return described{key: domain.StockKey{Sale: e.SaleID, SKU: e.SKU, Bucket: e.Bucket}, kind: "R", id: e.OrderID, quantity: e.Quantity,
+			buyer: e.BuyerID, entry: e.Entry, idempotency: e.Key, body: e.BodyHash}, nil
+	case *domain.StockReturned:
+		return described{key: domain.StockKey{Sale: e.SaleID, SKU: e.SKU, Bucket: e.Bucket}, kind: "C", id: e.OrderID, quantity: e.Quantity, buyer: e.BuyerID}, nil
+	case *domain.StockRefused:
+		return described{key: domain.StockKey{Sale: e.SaleID, SKU: e.SKU, Bucket: e.Bucket}, kind: "X", id: e.OrderID, quantity: e.Quantity,
+			buyer: e.BuyerID, entry: e.Entry}, nil
+	}
+	return described{}, fmt.Errorf("%s: %w", e.EventType(), domain.ErrUnknownEvent)
+}
+
+// ApplySale brings a sale's record forward: see commands.Applier.
+func (g *Gate) ApplySale(ctx context.Context, p commands.SalePage) (commands.Applied, error) {
+	terms, err := json.Marshal(p.Sale.Judged())
+	if err != nil {
+		return commands.Applied{}, nothing(fmt.Errorf("write the terms of sale %s: %w", p.Place.Sale, err))
+	}
+	t := p.Sale.Terms
+	flag := func(b bool) string {
+		if b {
+			return "1"
+		}
+		return "0"
+	}
+	l, err := g.runList(ctx, call{
+		script: g.scripts.applySale, batch: 1, keys: []string{g.keys.sale(p.Place)},
+		args: []any{p.From.String(), p.To.String(), "terms", string(terms),
+			"opens", t.OpensAt.UnixMicro(), "closes", t.ClosesAt.UnixMicro(), "limit", t.LimitPerBuyer,
+			"orders_per_buyer", t.OrdersPerBuyer, "rebuy", flag(t.Rebuy),
+			"paused", flag(len(p.Sale.Pauses) > 0), "closed", flag(p.Sale.Closed)},
+	}, 3)
+	if err != nil {
+		return commands.Applied{}, err
+	}
+	return applied(l), nil
+}
+
+// Hold sets a stopping action: see commands.Holder. Ended is not weakened to
+// Paused by a later call.
+func (g *Gate) Hold(ctx context.Context, place domain.Place, outcome domain.Outcome) error {
+	if outcome != domain.Paused && outcome != domain.Ended {
+		return nothing(fmt.Errorf("hold sale %s: %s stops nothing", place.Sale, outcome))
+	}
+	_, err := g.runFlag(ctx, call{script: g.scripts.hold, batch: 1, keys: []string{g.keys.sale(place)}, args: []any{int(outcome)}})
+	return err
+}

@@ -1,0 +1,73 @@
+package redisgate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Check runs a real script with a write and looks at the server's settings. It
+// fails, with a sentence for an operator, when the server cannot be reached,
+// refuses writes, is too old, may evict keys, or hides from scripts which
+// process it is.
+func (g *Gate) Check(ctx context.Context) error {
+	if g.opt.ProcessToken == "" {
+		if err := g.checkServer(ctx); err != nil {
+			return err
+		}
+	}
+	named, err := g.runFlag(ctx, call{
+		script: g.scripts.check, batch: 1, keys: []string{g.keys.check(0)}, args: []any{g.opt.ProcessToken},
+	})
+	if err != nil {
+		return fmt.Errorf("check the gate's Redis: %w", err)
+	}
+	if !named {
+		return errors.New("this Redis does not let scripts read INFO, so nobody would notice that it was restarted and forgot purchases: allow the command INFO to the gate's user")
+	}
+	return nil
+}
+
+func (g *Gate) checkServer(ctx context.Context) error {
+	server, err := g.info(ctx, "server")
+	if err != nil {
+		return err
+	}
+	if !atLeast(server["redis_version"], 6, 2) {
+		return fmt.Errorf("this Redis has version %q: the gate needs 6.2 or later", server["redis_version"])
+	}
+	memory, err := g.info(ctx, "memory")
+	if err != nil {
+		return err
+	}
+	if policy := memory["maxmemory_policy"]; policy != "noeviction" {
+		return fmt.Errorf("this Redis has maxmemory-policy %q and may throw stock and orders away: set maxmemory-policy noeviction", policy)
+	}
+	return nil
+}
+
+func (g *Gate) info(ctx context.Context, section string) (map[string]string, error) {
+	reply, err := g.client.Info(ctx, section).Result()
+	if err != nil {
+		return nil, fmt.Errorf("ask the gate's Redis for INFO %s: %w", section, err)
+	}
+	fields := map[string]string{}
+	for line := range strings.Lines(reply) {
+		if name, value, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
+			fields[name] = value
+		}
+	}
+	return fields, nil
+}
+
+func atLeast(version string, major, minor int) bool {
+	parts := strings.SplitN(version, ".", 3)
+	if len(parts) < 2 {
+		return false
+	}
+	a, err1 := strconv.Atoi(parts[0])
+	b, err2 := strconv.Atoi(parts[1])
+	return err1 == nil && err2 == nil && (a > major || (a == major && b >= minor))
+}

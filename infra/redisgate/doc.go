@@ -1,0 +1,22 @@
+// Package redisgate is the gate on Redis: it decides who gets a unit.
+//
+// It owns the keys of a namespace (keys.go), the scripts (scripts/*.lua) and the
+// coalescing of concurrent purchases into one script call per lane. The layout
+// of the keys and the form of the scripts carry versions; a lane of another
+// layout is left alone.
+//
+// It promises: no more units are handed out than a stock hash holds; every yes
+// stands in the journal of its lane, written by the same script before anything
+// else; asking again with the same order id gives the first answer; nothing is
+// sold by a lane that was not opened on the very process that answers. Faults
+// are sorted into "nothing happened" and "unknown" (errors.go). After an attempt
+// with unknown outcome, only an answer about that very order counts.
+//
+// What a crash means: of the process, purchases that were sent stand in the
+// journal or do not, and Resolve finds out; of Redis, its run id changes, and
+// every lane answers -1 until a recovery has brought the log back into it.
+//
+// It refuses to invent stock, to overwrite a live hash except by an explicit
+// reset, to run on a server that may evict keys, and to know the log: what
+// stands there comes in through ApplyStock and ApplySale.
+package redisgate

@@ -1,0 +1,52 @@
+package redisgate
+
+import (
+	"strconv"
+
+	"seckill/domain"
+)
+
+// Layout of the keys. All keys of a lane share the hash tag {s<store>l<lane>}:
+//
+//	<ns>:{…}:lane                          hash: layout, epoch, n, digest, open, run_id, replid, opened_at (µs)
+//	<ns>:{…}:journal                       stream: ids epoch-n, fields b (body) and d (digest after it)
+//	<ns>:{…}:sale:<sale>:<bucket>          hash: state, applied, terms, opens, closes (µs), limit, orders_per_buyer,
+//	                                       rebuy, paused, closed, hold, token; and
+//	                                       o:<order> = letter|entry|buyer (A accepted, E ended, T tombstone, R refused),
+//	                                       b:<buyer> = order ids in the order of their entries,
+//	                                       k:<key>   = order|body hash
+//	<ns>:{…}:stock:<sale>:<sku>:<bucket>   hash: state, applied, available, token; and
+//	                                       h:<order, withdrawal or move> = letter|quantity|buyer (T taken, R returned, X refused),
+//	                                       b:<buyer> = order=units,… of the holds that are taken
+//
+// scripts/common.lua carries the layout's version.
+type keys struct {
+	namespace string
+	store     uint8
+}
+
+func (k keys) tag(lane int) string {
+	return k.namespace + ":{s" + strconv.Itoa(int(k.store)) + "l" + strconv.Itoa(lane) + "}:"
+}
+
+func (k keys) lane(lane int) string { return k.tag(lane) + "lane" }
+
+func (k keys) journal(lane int) string { return k.tag(lane) + "journal" }
+
+func (k keys) check(lane int) string { return k.tag(lane) + "check" }
+
+func (k keys) sale(p domain.Place) string {
+	return k.tag(p.Lane()) + "sale:" + p.Sale + ":" + strconv.Itoa(p.Bucket)
+}
+
+func (k keys) stock(p domain.Place, sku string) string {
+	return k.tag(p.Lane()) + "stock:" + p.Sale + ":" + sku + ":" + strconv.Itoa(p.Bucket)
+}
+
+func (k keys) stocks(p domain.Place, skus []string) []string {
+	all := make([]string, len(skus))
+	for i, sku := range skus {
+		all[i] = k.stock(p, sku)
+	}
+	return all
+}

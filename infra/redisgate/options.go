@@ -1,0 +1,79 @@
+package redisgate
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Options of a gate. The zero value of a tunable means its default.
+type Options struct {
+	// Namespace is the first part of every key. Required.
+	Namespace string
+	// Store is the event store whose lanes this gate holds.
+	Store uint8
+	// ProcessToken names the process for a server that lives inside it and has no
+	// run id of its own (miniredis). Lanes are then opened for this token. Leave it
+	// empty for any real server.
+	ProcessToken string
+	// MaxBatch bounds the purchases of one script call, so that a call stays under
+	// a millisecond. Default 128.
+	MaxBatch int
+	// InFlight bounds the reserve calls of a lane that are under way. Default 2.
+	InFlight int
+	// Attempts bounds how often one call is tried. Default 3.
+	Attempts int
+	// ReadTimeout and WriteTimeout bound one attempt. Default 500 ms.
+	ReadTimeout  time.Duration
+	WriteTimeout time.Duration
+	// CallTimeout bounds a reserve call with all its attempts. Default 2 s.
+	CallTimeout time.Duration
+	// PoolSize bounds the connections. Default 32.
+	PoolSize int
+	// OnCall, if set, hears of every answered script call: its script, the
+	// purchases or events it carried, and how long the call took.
+	OnCall func(script string, batch int, took time.Duration)
+}
+
+func (o Options) withDefaults() Options {
+	number := func(n *int, value int) {
+		if *n == 0 {
+			*n = value
+		}
+	}
+	period := func(d *time.Duration, value time.Duration) {
+		if *d == 0 {
+			*d = value
+		}
+	}
+	number(&o.MaxBatch, 128)
+	number(&o.InFlight, 2)
+	number(&o.Attempts, 3)
+	number(&o.PoolSize, 32)
+	period(&o.ReadTimeout, 500*time.Millisecond)
+	period(&o.WriteTimeout, 500*time.Millisecond)
+	period(&o.CallTimeout, 2*time.Second)
+	if o.OnCall == nil {
+		o.OnCall = func(string, int, time.Duration) {}
+	}
+	return o
+}
+
+// Validate reports everything that is wrong with the options.
+func (o Options) Validate() error {
+	var bad []error
+	if o.Namespace == "" || strings.ContainsAny(o.Namespace, "{} \n") {
+		bad = append(bad, fmt.Errorf("namespace %q: want text without braces and spaces", o.Namespace))
+	}
+	if o.MaxBatch < 0 || o.MaxBatch > 300 {
+		bad = append(bad, fmt.Errorf("batch bound %d: want 1 to 300", o.MaxBatch))
+	}
+	if o.InFlight < 0 || o.Attempts < 0 || o.PoolSize < 0 {
+		bad = append(bad, errors.New("calls in flight, attempts and pool size must not be negative"))
+	}
+	if o.ReadTimeout < 0 || o.WriteTimeout < 0 || o.CallTimeout < 0 {
+		bad = append(bad, errors.New("timeouts must not be negative"))
+	}
+	return errors.Join(bad...)
+}

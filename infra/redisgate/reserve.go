@@ -1,0 +1,223 @@
+package redisgate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"seckill/commands"
+	"seckill/domain"
+)
+
+// Reserve judges and takes in one step: see commands.Gate. Concurrent calls of a
+// lane share script calls. A caller whose ctx ends before its purchase was sent
+// hears that nothing happened; afterwards the outcome is unknown.
+func (g *Gate) Reserve(ctx context.Context, r commands.Reservation) (commands.Verdict, error) {
+	if err := g.checkReservation(&r); err != nil {
+		return commands.Verdict{}, nothing(err)
+	}
+	blob, err := commands.EncodePurchase(r)
+	if err != nil {
+		return commands.Verdict{}, nothing(err)
+	}
+	if err := ctx.Err(); err != nil {
+		return commands.Verdict{}, nothing(err)
+	}
+	a := &ask{r: &r, blob: string(blob), done: make(chan struct{})}
+	lane := r.Place.Lane()
+	start, err := g.lanes[lane].add(a, g.opt.InFlight, &g.running)
+	if err != nil {
+		return commands.Verdict{}, err
+	}
+	if start {
+		go g.work(lane)
+	}
+	select {
+	case <-a.done:
+		return a.verdict, a.err
+	case <-ctx.Done():
+	}
+	if a.stage.CompareAndSwap(waiting, givenUp) {
+		return commands.Verdict{}, nothing(ctx.Err())
+	}
+	select {
+	case <-a.done: // answered in the same moment
+		return a.verdict, a.err
+	default:
+		return commands.Verdict{}, unknown(ctx.Err())
+	}
+}
+
+// checkReservation refuses what must never reach a script: text that would break
+// the records apart, and numbers that Lua does not hold exactly.
+func (g *Gate) checkReservation(r *commands.Reservation) error {
+	if _, err := domain.ParseSaleID(r.Place.Sale); err != nil || r.Place.Store != g.keys.store ||
+		r.Place.Bucket < 0 || r.Place.Bucket >= domain.MaxBuckets {
+		return fmt.Errorf("reserve at %+v: no such place in this gate", r.Place)
+	}
+	if !plain(r.Order) || !domain.ValidBuyer(r.Buyer) {
+		return fmt.Errorf("reserve order %q for buyer %q: not ids of ours", r.Order, r.Buyer)
+	}
+	if (r.Key != "" && !plain(r.Key)) || strings.Contains(r.BodyHash, "|") {
+		return errors.New("reserve: idempotency key and body hash must be hexadecimal digests")
+	}
+	if len(r.Lines) < 1 || len(r.Lines) > domain.MaxLines {
+		return fmt.Errorf("reserve %d lines: want 1 to %d", len(r.Lines), domain.MaxLines)
+	}
+	var units int64
+	for i, l := range r.Lines {
+		if l.Quantity < 1 || l.Quantity > domain.MaxQuantity {
+			return fmt.Errorf("reserve %d units of %q: want 1 to %d", l.Quantity, l.SKU, domain.MaxQuantity)
+		}
+		if units += l.Quantity; units > domain.MaxQuantity {
+			return fmt.Errorf("reserve more than %d units in all", domain.MaxQuantity)
+		}
+		twice := slices.ContainsFunc(r.Lines[:i], func(o domain.Line) bool { return o.SKU == l.SKU })
+		if twice || !domain.ValidSKU(l.SKU) {
+			return fmt.Errorf("reserve item %q: want a valid SKU, once", l.SKU)
+		}
+	}
+	return nil
+}
+
+// plain tells whether s is 1 to 128 letters, digits, '-' or '_'.
+func plain(s string) bool {
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '-' && c != '_' {
+			return false
+		}
+	}
+	return len(s) > 0 && len(s) <= 128
+}
+
+// send makes one call for the batch and answers everybody in it.
+func (g *Gate) send(ctx context.Context, lane int, batch []*ask) {
+	reply, doubt, err := g.run(ctx, g.reserveCall(lane, batch))
+	answers := list(reply)
+	if err == nil && len(answers) != len(batch)+1 {
+		err = unknown(fmt.Errorf("read the answer of script reserve: got %d values for %d purchases", len(answers), len(batch)))
+	}
+	for i, a := range batch {
+		if err != nil {
+			a.answer(commands.Verdict{}, err)
+			continue
+		}
+		v := verdict(answers[0], answers[i+1])
+		if doubt && !settles(v, a.r.Order) {
+			// An attempt before this one may still arrive and take units.
+			a.answer(commands.Verdict{}, unknown(errors.New("an earlier attempt of this call was not answered")))
+			continue
+		}
+		a.answer(v, nil)
+	}
+}
+
+// settles tells whether v is an answer about this very order, which no late
+// attempt can change.
+func settles(v commands.Verdict, order string) bool {
+	own := v.Outcome == domain.Reserved || v.Outcome == domain.SameOrder
+	return (own && v.Order == order) || v.Outcome == domain.Refused
+}
+
+func verdict(now, answer any) commands.Verdict {
+	v := commands.Verdict{Now: moment(now)}
+	l, ok := answer.([]any)
+	if !ok || len(l) < 3 {
+		v.Outcome = domain.NotReady
+		if n, ok := answer.(int64); ok {
+			v.Outcome = domain.Outcome(n)
+		}
+		return v
+	}
+	v.Outcome = domain.Outcome(number(l[0]))
+	if v.Outcome == domain.TooEarly {
+		v.OpensAt = moment(l[2])
+		return v
+	}
+	v.Order, v.Entry = text(l[1]), entryID(l[2])
+	return v
+}
+
+// group is the purchases of a call that are judged over the same items.
+type group struct {
+	number string
+	place  domain.Place
+	items  []string
+	asked  []string // Items of the reservation that made the group
+	lines  map[string]string
+}
+
+// reserveCall writes a batch as the script reads it.
+func (g *Gate) reserveCall(lane int, batch []*ask) call {
+	groups, member := gather(batch)
+	c := call{script: g.scripts.reserve, batch: len(batch), keys: []string{g.keys.lane(lane), g.keys.journal(lane)}}
+	c.args = make([]any, 0, 2+2*len(groups)+10*len(batch))
+	c.args = append(c.args, g.opt.ProcessToken, len(groups))
+	for _, gr := range groups {
+		c.keys = append(append(c.keys, g.keys.sale(gr.place)), g.keys.stocks(gr.place, gr.items)...)
+		c.args = append(c.args, `"`+gr.place.Sale+`"`, len(gr.items))
+	}
+	for i, a := range batch {
+		eligible := "0"
+		if a.r.Eligible {
+			eligible = "1"
+		}
+		gr := member[i]
+		c.args = append(c.args, gr.number, a.r.Order, a.r.Buyer, a.r.Key, a.r.BodyHash, eligible, len(a.r.Lines))
+		for _, l := range a.r.Lines {
+			c.args = append(c.args, gr.lines[l.SKU], l.Quantity)
+		}
+		c.args = append(c.args, a.blob)
+	}
+	return c
+}
+
+// gather sorts a batch into groups; member[i] is the group of batch[i].
+func gather(batch []*ask) (groups, member []*group) {
+	member = make([]*group, len(batch))
+	for i, a := range batch {
+		var mine *group
+		for _, gr := range groups {
+			if gr.place == a.r.Place && slices.Equal(gr.asked, a.r.Items) && gr.holds(a.r.Lines) {
+				mine = gr
+				break
+			}
+		}
+		if mine == nil {
+			mine = newGroup(a.r, len(groups)+1)
+			groups = append(groups, mine)
+		}
+		member[i] = mine
+	}
+	return groups, member
+}
+
+func newGroup(r *commands.Reservation, n int) *group {
+	gr := &group{number: strconv.Itoa(n), place: r.Place, asked: r.Items, lines: make(map[string]string, len(r.Items))}
+	add := func(sku string) {
+		if _, ok := gr.lines[sku]; !ok {
+			gr.items = append(gr.items, sku)
+			gr.lines[sku] = strconv.Itoa(len(gr.items))
+		}
+	}
+	for _, sku := range r.Items {
+		add(sku)
+	}
+	for _, l := range r.Lines {
+		add(l.SKU)
+	}
+	return gr
+}
+
+func (gr *group) holds(lines []domain.Line) bool {
+	for _, l := range lines {
+		if _, ok := gr.lines[l.SKU]; !ok {
+			return false
+		}
+	}
+	return true
+}

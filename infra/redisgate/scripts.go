@@ -1,0 +1,102 @@
+package redisgate
+
+import (
+	"crypto/sha1"
+	_ "embed"
+	"encoding/hex"
+)
+
+//go:embed scripts/common.lua
+var common string
+
+//go:embed scripts/reserve.lua
+var reserveLua string
+
+//go:embed scripts/resolve.lua
+var resolveLua string
+
+//go:embed scripts/order.lua
+var orderLua string
+
+//go:embed scripts/apply_stock.lua
+var applyStockLua string
+
+//go:embed scripts/apply_sale.lua
+var applySaleLua string
+
+//go:embed scripts/close_lane.lua
+var closeLaneLua string
+
+//go:embed scripts/open_lane.lua
+var openLaneLua string
+
+//go:embed scripts/peek.lua
+var peekLua string
+
+//go:embed scripts/stubs.lua
+var stubsLua string
+
+//go:embed scripts/open_hashes.lua
+var openHashesLua string
+
+//go:embed scripts/new_sale.lua
+var newSaleLua string
+
+//go:embed scripts/reset_stock.lua
+var resetStockLua string
+
+//go:embed scripts/open_preheated.lua
+var openPreheatedLua string
+
+//go:embed scripts/hold.lua
+var holdLua string
+
+//go:embed scripts/check.lua
+var checkLua string
+
+// script is a script with the name that metrics call it by.
+type script struct {
+	name string
+	text string
+	sha  string
+}
+
+func newScript(name, text string) script {
+	text = common + text
+	sum := sha1.Sum([]byte(text))
+	return script{name: name, text: text, sha: hex.EncodeToString(sum[:])}
+}
+
+// scripts is every script of the gate.
+type scripts struct {
+	reserve, resolve, order          script
+	applyStock, applySale, hold      script
+	closeLane, openLane, peek, check script
+	stubs, openHashes                script
+	newSale, reset, openPreheated    script
+}
+
+func newScripts() scripts {
+	return scripts{
+		reserve: newScript("reserve", reserveLua), resolve: newScript("resolve", resolveLua), order: newScript("order", orderLua),
+		applyStock: newScript("apply_stock", applyStockLua), applySale: newScript("apply_sale", applySaleLua), hold: newScript("hold", holdLua),
+		closeLane: newScript("close_lane", closeLaneLua), openLane: newScript("open_lane", openLaneLua),
+		peek: newScript("peek", peekLua), check: newScript("check", checkLua),
+		stubs: newScript("stubs", stubsLua), openHashes: newScript("open_hashes", openHashesLua),
+		newSale: newScript("new_sale", newSaleLua), reset: newScript("reset_stock", resetStockLua),
+		openPreheated: newScript("open_preheated", openPreheatedLua),
+	}
+}
+
+// ScriptNames lists the scripts by the names that OnCall reports, for metrics
+// that must exist from the start.
+func ScriptNames() []string {
+	s := newScripts()
+	all := []script{s.reserve, s.resolve, s.order, s.applyStock, s.applySale, s.hold, s.closeLane, s.openLane,
+		s.peek, s.check, s.stubs, s.openHashes, s.newSale, s.reset, s.openPreheated}
+	names := make([]string, len(all))
+	for i := range all {
+		names[i] = all[i].name
+	}
+	return names
+}

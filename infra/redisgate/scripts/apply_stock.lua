@@ -1,0 +1,135 @@
+-- Brings consecutive events of a stock stream into its hash: domain.Stock.Fold,
+-- and what the events say of orders into the sale's record.
+-- KEYS: sale's record, stock hash. ARGV: from, to, then per event: kind, id,
+--   quantity, buyer, entry, key, body hash. Kinds: I in, W out (withdrawn, moved),
+--   R reserved, C returned, X refused.
+-- Answer: done, state, applied.
+local sale, stock = new_hash(KEYS[1]), new_hash(KEYS[2])
+fetch(sale, {'state'})
+fetch(stock, {'state', 'applied', 'available'})
+local state, applied = stock.f.state, stock.f.applied
+if not sale.f.state or not state or applied ~= ARGV[1] then
+  return {0, state or '', applied or '0:'}
+end
+
+local holds, orders = {}, {}
+for at = 3, #ARGV, 7 do
+  if ARGV[at] ~= 'I' then
+    holds[#holds + 1] = 'h:' .. ARGV[at + 1]
+    if ARGV[at] ~= 'W' then orders[#orders + 1] = 'o:' .. ARGV[at + 1] end
+  end
+end
+fetch(stock, holds)
+fetch(sale, orders)
+
+local left = tonumber(stock.f.available)
+
+local function earlier(a, b)
+  local ae, an, ai = string.match(a, '^(%d+)-(%d+)%.?(%d*)$')
+  local be, bn, bi = string.match(b, '^(%d+)-(%d+)%.?(%d*)$')
+  if not ae or not be then return false end
+  if ae ~= be then return tonumber(ae) < tonumber(be) end
+  if an ~= bn then return tonumber(an) < tonumber(bn) end
+  return (tonumber(ai) or 0) < (tonumber(bi) or 0)
+end
+
+-- Puts an order into its buyer's list, in the order of entries.
+local function list_order(order, buyer, entry)
+  local list, out, placed = field(sale, 'b:' .. buyer) or '', {}, false
+  for other in string.gmatch(list, '[^,]+') do
+    if other == order then return end
+    local record = not placed and field(sale, 'o:' .. other)
+    if record then
+      local _, e = split(record)
+      if earlier(entry, e or '') then
+        out[#out + 1] = order
+        placed = true
+      end
+    end
+    out[#out + 1] = other
+  end
+  if not placed then out[#out + 1] = order end
+  put(sale, 'b:' .. buyer, table.concat(out, ','))
+end
+
+local function share_without(order, buyer)
+  local out = {}
+  for other, q in string.gmatch(field(stock, 'b:' .. buyer) or '', '([^=,]+)=(%d+)') do
+    if other ~= order then out[#out + 1] = other .. '=' .. q end
+  end
+  return out
+end
+
+local function take(e)
+  left = left - e.quantity
+  put(stock, 'h:' .. e.id, 'T|' .. int(e.quantity) .. '|' .. e.buyer)
+  if e.buyer ~= '' then
+    local share = share_without(e.id, e.buyer)
+    share[#share + 1] = e.id .. '=' .. int(e.quantity)
+    put(stock, 'b:' .. e.buyer, table.concat(share, ','))
+  end
+end
+
+local function give_back(e, letter)
+  local hold = stock.f['h:' .. e.id]
+  local quantity, buyer = int(e.quantity), e.buyer
+  if hold then
+    local was
+    was, quantity, buyer = split(hold)
+    if was == 'T' then
+      left = left + tonumber(quantity)
+      put(stock, 'b:' .. buyer, table.concat(share_without(e.id, buyer), ','))
+    end
+  end
+  put(stock, 'h:' .. e.id, letter .. '|' .. quantity .. '|' .. buyer)
+end
+
+-- Says in the sale's record what became of an order.
+local function record(e, letter)
+  local known = sale.f['o:' .. e.id]
+  local entry = e.entry
+  if known then
+    local was, old = split(known)
+    if was == letter then return end
+    if old ~= '' then entry = old end
+  end
+  put(sale, 'o:' .. e.id, letter .. '|' .. entry .. '|' .. e.buyer)
+  if letter ~= 'R' then list_order(e.id, e.buyer, entry) end
+end
+
+local function reserved(e)
+  local unknown = not stock.f['h:' .. e.id]
+  if unknown then take(e) end
+  local known = sale.f['o:' .. e.id]
+  local letter = known and string.sub(known, 1, 1)
+  if letter == 'A' or (letter == 'E' and not unknown) then return end
+  record(e, 'A')
+  if e.key ~= '' then put(sale, 'k:' .. e.key, e.id .. '|' .. e.body) end
+end
+
+for at = 3, #ARGV, 7 do
+  local e = {kind = ARGV[at], id = ARGV[at + 1], quantity = tonumber(ARGV[at + 2]), buyer = ARGV[at + 3],
+    entry = ARGV[at + 4], key = ARGV[at + 5], body = ARGV[at + 6]}
+  if e.kind == 'I' then
+    left = left + e.quantity
+  elseif e.kind == 'W' then
+    if not stock.f['h:' .. e.id] then take(e) end
+  elseif e.kind == 'R' then
+    reserved(e)
+  elseif e.kind == 'C' then
+    give_back(e, 'R')
+    record(e, 'E')
+  else
+    give_back(e, 'X')
+    record(e, 'R')
+  end
+end
+if math.abs(left) > 9007199254740991 then
+  return redis.error_reply('RANGE the units of this stock leave the exact integers')
+end
+
+put(stock, 'available', int(left))
+put(stock, 'applied', ARGV[2])
+flush(sale)
+flush(stock)
+return {1, state, ARGV[2]}

@@ -1,0 +1,106 @@
+-- Stands before every script of the gate. Layout 1 of the keys, form 1 of the
+-- scripts: a lane of another layout is left alone.
+local LAYOUT = '1'
+local FORM = '1'
+
+-- Redis writes large numbers of Lua with an exponent; stored integers never have one.
+local function int(n) return string.format('%.0f', n) end
+
+local function micros()
+  local t = redis.call('TIME')
+  return tonumber(t[1]) * 1000000 + tonumber(t[2])
+end
+
+-- The process that answers: its run id and replication id, or the token of the
+-- process that this in-process server lives in. nil when INFO is forbidden.
+local function identity(token)
+  if token ~= '' then return token, '' end
+  local s = redis.pcall('INFO', 'server')
+  local r = redis.pcall('INFO', 'replication')
+  if type(s) ~= 'string' or type(r) ~= 'string' then return nil, nil end
+  return string.match(s, 'run_id:(%w+)'), string.match(r, 'master_replid:(%w+)')
+end
+
+local function read_lane(key, token)
+  local v = redis.call('HMGET', key, 'layout', 'epoch', 'n', 'digest', 'open', 'run_id', 'replid', 'opened_at')
+  local run, replid = identity(token)
+  local exists = v[1] == LAYOUT
+  local same = exists and run and replid and v[6] == run and v[7] == replid
+  return {
+    exists = exists, foreign = v[1] and not exists,
+    epoch = tonumber(v[2] or '0'), n = tonumber(v[3] or '0'), digest = v[4] or '',
+    open = exists and v[5] == '1', same = same, opened = v[8] or '0',
+    run = run, replid = replid, now = micros(),
+    selling = exists and v[5] == '1' and same,
+  }
+end
+
+local function server_name(l)
+  if not l.run or not l.replid then return '' end
+  if l.replid == '' then return l.run end
+  return l.run .. '/' .. l.replid
+end
+
+local function last_id(journal)
+  local e = redis.call('XREVRANGE', journal, '+', '-', 'COUNT', '1')
+  return e[1] and e[1][1] or ''
+end
+
+local function flag(b) return b and 1 or 0 end
+
+local function lane_reply(l, journal)
+  return {flag(l.exists), flag(l.open), flag(l.same), server_name(l), int(l.epoch), int(l.n), l.digest,
+    last_id(journal), int(l.now), l.opened}
+end
+
+-- A hash with what was read of it (f), and the writes it waits for (w).
+local function new_hash(key) return {key = key, f = {}, w = {}} end
+
+local CHUNK = 1000
+
+local function fetch(h, names)
+  for from = 1, #names, CHUNK do
+    local to = math.min(from + CHUNK - 1, #names)
+    local v = redis.call('HMGET', h.key, unpack(names, from, to))
+    for i = from, to do h.f[names[i]] = v[i - from + 1] end
+  end
+end
+
+local function field(h, name)
+  local v = h.f[name]
+  if v == nil then
+    v = redis.call('HGET', h.key, name)
+    h.f[name] = v
+  end
+  return v
+end
+
+local function put(h, name, value)
+  h.f[name] = value
+  local w = h.w
+  w[#w + 1] = name
+  w[#w + 1] = value
+end
+
+local function flush(h)
+  local w = h.w
+  for from = 1, #w, CHUNK do
+    redis.call('HSET', h.key, unpack(w, from, math.min(from + CHUNK - 1, #w)))
+  end
+  h.w = {}
+end
+
+-- "letter|middle|rest" of an order record or a hold.
+local function split(v)
+  return string.match(v, '^(%a)|([^|]*)|(.*)$')
+end
+
+local function make_stub(key, token)
+  redis.call('DEL', key)
+  redis.call('HSET', key, 'state', 'stub', 'available', '0', 'applied', '0:', 'token', token)
+end
+
+local function make_sale_stub(key, token)
+  redis.call('DEL', key)
+  redis.call('HSET', key, 'state', 'stub', 'applied', '0:', 'token', token)
+end
