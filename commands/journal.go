@@ -60,26 +60,45 @@ func (e *FutureEntryError) Error() string {
 }
 
 // DecodeEntry reads the frame of an entry. The purchases inside are read one by
-// one, so that one unreadable purchase does not hide its neighbours.
+// one, so that one unreadable purchase does not hide its neighbours. The error
+// is a *FutureEntryError for a later form, whatever else that form has changed.
 func DecodeEntry(body string) (*EntryBody, error) {
 	var b EntryBody
-	if err := json.Unmarshal([]byte(body), &b); err != nil {
-		return nil, fmt.Errorf("read journal entry: %w", err)
+	err := json.Unmarshal([]byte(body), &b)
+	if err == nil && b.Form >= 1 && b.Form <= EntryForm {
+		return &b, nil
 	}
-	if b.Form < 1 || b.Form > EntryForm {
-		return nil, &FutureEntryError{Form: b.Form}
+	var head struct {
+		Form int `json:"form"`
 	}
-	return &b, nil
+	if json.Unmarshal([]byte(body), &head) == nil && head.Form > EntryForm {
+		return nil, &FutureEntryError{Form: head.Form}
+	}
+	if err == nil {
+		err = fmt.Errorf("form %d was never written", b.Form)
+	}
+	return nil, fmt.Errorf("read journal entry: %w", err)
 }
 
-// decodePurchase reads one purchase of an entry.
+// decodePurchase reads one purchase of an entry. With an error it gives what
+// could be read all the same: whose order is rejected should still be known.
 func decodePurchase(raw json.RawMessage) (Purchase, error) {
 	var p Purchase
 	if err := json.Unmarshal(raw, &p); err != nil {
-		return Purchase{}, fmt.Errorf("read purchase: %w", err)
+		return p, fmt.Errorf("read purchase: %w", err)
 	}
 	if p.Order == "" || p.Buyer == "" || p.Sale == "" || len(p.Lines) == 0 {
-		return Purchase{}, fmt.Errorf("read purchase: order, buyer, sale or lines are missing")
+		return p, fmt.Errorf("read purchase: order, buyer, sale or lines are missing")
+	}
+	if len(p.Lines) > domain.MaxLines || p.Bucket < 0 || p.Bucket >= domain.MaxBuckets {
+		return p, fmt.Errorf("read purchase: %d lines in bucket %d", len(p.Lines), p.Bucket)
+	}
+	seen := map[string]bool{}
+	for _, l := range p.Lines {
+		if l.Quantity < 1 || l.Quantity > domain.MaxQuantity || seen[l.SKU] {
+			return p, fmt.Errorf("read purchase: %d of %q", l.Quantity, l.SKU)
+		}
+		seen[l.SKU] = true
 	}
 	return p, nil
 }
