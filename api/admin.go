@@ -1,0 +1,182 @@
+package api
+
+import (
+	"context"
+	"time"
+
+	"seckill/commands"
+	"seckill/domain"
+)
+
+// AdminSaleView is a sale as operators see it.
+type AdminSaleView struct {
+	SaleView
+	OrdersPerBuyer int             `json:"orders_per_buyer"`
+	Rebuy          bool            `json:"rebuy"`
+	Buckets        int             `json:"buckets"`
+	Tokens         int             `json:"tokens"`
+	PaymentWindow  int64           `json:"payment_window" doc:"Seconds"`
+	EligibleTiers  []string        `json:"eligible_tiers" nullable:"false"`
+	RequireTicket  bool            `json:"require_ticket"`
+	AutoOpen       bool            `json:"auto_open"`
+	Pauses         []string        `json:"pauses" nullable:"false" doc:"Why nothing is sold"`
+	Items          []AdminItemView `json:"items" nullable:"false"`
+}
+
+// AdminItemView is one thing on sale as operators see it.
+type AdminItemView struct {
+	ItemView
+	Stock int64 `json:"stock"`
+}
+
+// adminView shapes a sale as it was just folded. Sold-out marks are asked for,
+// and left at false where the gate cannot say.
+func (s *Server) adminView(ctx context.Context, sale commands.FoldedSale) AdminSaleView {
+	now := s.Now()
+	answer := commands.SaleAnswer{FoldedSale: sale, State: sale.StateAt(now), ServerTime: now}
+	if shown, err := s.Shower.Show(ctx, sale.ID); err == nil {
+		answer.SoldOut = shown.SoldOut
+	}
+	t := sale.Terms
+	v := AdminSaleView{
+		SaleView: saleView(answer), OrdersPerBuyer: t.OrdersPerBuyer, Rebuy: t.Rebuy, Buckets: t.Buckets, Tokens: t.Tokens,
+		PaymentWindow: t.PaymentWindow, EligibleTiers: append([]string{}, t.EligibleTiers...), RequireTicket: t.RequireTicket,
+		AutoOpen: t.AutoOpen, Pauses: make([]string, len(sale.Pauses)), Items: make([]AdminItemView, len(t.Items)),
+	}
+	for i, p := range sale.Pauses {
+		v.Pauses[i] = string(p)
+	}
+	for i, item := range v.SaleView.Items {
+		v.Items[i] = AdminItemView{ItemView: item, Stock: t.Items[i].Stock}
+	}
+	return v
+}
+
+type createRequest struct {
+	Body SaleBody
+}
+
+type createAnswer struct {
+	Location string `header:"Location"`
+	Body     AdminSaleView
+}
+
+func (s *Server) createSale(ctx context.Context, in *createRequest) (*createAnswer, error) {
+	terms, bad := in.Body.terms()
+	if len(bad) > 0 {
+		return nil, wrong(bad...)
+	}
+	sale, err := s.Operator.Schedule(ctx, terms, actorOf(ctx, ""))
+	if err != nil {
+		return nil, err
+	}
+	s.logAction(ctx, "sale scheduled", sale.ID)
+	return &createAnswer{Location: pathSales + "/" + sale.ID, Body: s.adminView(ctx, sale)}, nil
+}
+
+// steering is one of the operator's actions on a sale.
+type steering func(ctx context.Context, sale string, actor commands.Actor) (commands.FoldedSale, error)
+
+// reasoned fixes the reason of an action.
+func reasoned(do func(context.Context, string, domain.PauseReason, commands.Actor) (commands.FoldedSale, error), reason domain.PauseReason) steering {
+	return func(ctx context.Context, sale string, actor commands.Actor) (commands.FoldedSale, error) {
+		return do(ctx, sale, reason, actor)
+	}
+}
+
+// NoteBody says why an operator does something.
+type NoteBody struct {
+	Note string `json:"note,omitempty" maxLength:"500"`
+}
+
+type steerRequest struct {
+	Sale string    `path:"sale"`
+	Body *NoteBody `required:"false"`
+}
+
+type steerAnswer struct {
+	Body AdminSaleView
+}
+
+func (s *Server) steer(do steering) func(context.Context, *steerRequest) (*steerAnswer, error) {
+	return func(ctx context.Context, in *steerRequest) (*steerAnswer, error) {
+		note := ""
+		if in.Body != nil {
+			note = in.Body.Note
+		}
+		sale, err := do(ctx, in.Sale, actorOf(ctx, note))
+		if err != nil {
+			return nil, err
+		}
+		s.logAction(ctx, "sale steered", sale.ID)
+		return &steerAnswer{Body: s.adminView(ctx, sale)}, nil
+	}
+}
+
+func actorOf(ctx context.Context, note string) commands.Actor {
+	c := callOf(ctx)
+	return commands.Actor{By: c.caller.Buyer, TraceID: c.trace, Note: note}
+}
+
+func (s *Server) logAction(ctx context.Context, message, sale string) {
+	c := callOf(ctx)
+	s.Log.InfoContext(ctx, message, "trace_id", c.trace, "buyer_id", c.caller.Buyer, "sale_id", sale, "order_id", "", "gate", "")
+}
+
+// SaleBody is what an operator sends to schedule a sale. Bounds that concern
+// several fields, and those of a version, are judged by the command.
+type SaleBody struct {
+	Title          string     `json:"title"`
+	OpensAt        string     `json:"opens_at" doc:"RFC 3339, with a zone" example:"2026-11-11T00:00:00+08:00"`
+	ClosesAt       string     `json:"closes_at" doc:"RFC 3339, with a zone" example:"2026-11-11T02:00:00+08:00"`
+	LimitPerBuyer  int64      `json:"limit_per_buyer,omitempty" minimum:"1" maximum:"2147483647" doc:"Units; 1 when left out"`
+	OrdersPerBuyer int        `json:"orders_per_buyer,omitempty" minimum:"1" maximum:"1000" doc:"Live orders; 1 when left out"`
+	Rebuy          bool       `json:"rebuy,omitempty" doc:"May a buyer whose order was cancelled or expired buy again"`
+	Strategy       string     `json:"strategy,omitempty" enum:"postgres,redis-sync,redis-async" doc:"redis-async when left out"`
+	Buckets        int        `json:"buckets,omitempty" minimum:"1" maximum:"1024" doc:"1 when left out"`
+	Tokens         int        `json:"tokens,omitempty" minimum:"0" maximum:"2147483647"`
+	PaymentWindow  int64      `json:"payment_window,omitempty" minimum:"1" maximum:"2592000" doc:"Seconds to pay; 900 when left out"`
+	EligibleTiers  []string   `json:"eligible_tiers,omitempty" maxItems:"100" doc:"Everybody when left out"`
+	RequireTicket  bool       `json:"require_ticket,omitempty"`
+	AutoOpen       *bool      `json:"auto_open,omitempty" doc:"true when left out"`
+	Items          []ItemBody `json:"items" nullable:"false" minItems:"1" maxItems:"100"`
+}
+
+// ItemBody is one thing to be sold.
+type ItemBody struct {
+	SKU      string        `json:"sku"`
+	Title    string        `json:"title,omitempty"`
+	Price    string        `json:"price" doc:"Decimal" example:"19.90"`
+	Currency string        `json:"currency" doc:"ISO 4217" example:"CNY"`
+	Stock    int64         `json:"stock" minimum:"0" maximum:"2147483647"`
+	Release  []TrancheBody `json:"release,omitempty" maxItems:"100" doc:"Parts of the stock that come on sale later"`
+}
+
+// TrancheBody is a part of the stock that comes on sale at a time.
+type TrancheBody struct {
+	At       string `json:"at" doc:"RFC 3339, with a zone"`
+	Quantity int64  `json:"quantity" minimum:"1" maximum:"2147483647"`
+}
+
+// reader reads texts of a body and remembers what is wrong.
+type reader struct{ bad []domain.FieldError }
+
+// instant reads a time with a zone; seconds may be left out. Finer parts than a
+// microsecond are cut off: no store keeps them.
+func (r *reader) instant(field, text string) time.Time {
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04Z07:00"} {
+		if t, err := time.Parse(layout, text); err == nil {
+			return t.UTC().Truncate(time.Microsecond)
+		}
+	}
+	r.bad = append(r.bad, domain.FieldError{Field: field, Reason: "want an RFC 3339 time with a zone, such as 2026-11-11T00:00:00+08:00"})
+	return time.Time{}
+}
+
+func (r *reader) money(field, amount, currency string) domain.Money {
+	m, err := domain.ParseMoney(amount, currency)
+	if err != nil {
+		r.bad = append(r.bad, domain.FieldError{Field: field, Reason: "want a decimal amount such as 19.90, and a currency of three capital letters"})
+	}
+	return m
+}

@@ -1,0 +1,114 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+)
+
+// maxBody is how many bytes a JSON body may have.
+const maxBody = 16 << 10
+
+// bodyBudget is how long a body may take to arrive.
+const bodyBudget = 5 * time.Second
+
+// readJSON reads the body of a request into buf, which is emptied first, and
+// refuses what is not JSON by its Content-Type (415), too large (413), or no JSON
+// text (400). optional: no body at all is fine, and leaves buf empty.
+func readJSON(c echo.Context, buf *bytes.Buffer, optional bool) error {
+	buf.Reset()
+	r := c.Request()
+	if optional && (r.ContentLength == 0 || r.Body == nil || r.Body == http.NoBody) {
+		return nil
+	}
+	if !isJSON(r.Header) {
+		return invalid(http.StatusUnsupportedMediaType, "Please send application/json.")
+	}
+	if r.ContentLength > maxBody {
+		return errTooLarge()
+	}
+	if err := fill(c, buf); err != nil {
+		return err
+	}
+	switch {
+	case buf.Len() > maxBody:
+		return errTooLarge()
+	case optional && buf.Len() == 0:
+		return nil
+	case !json.Valid(buf.Bytes()):
+		return invalid(http.StatusBadRequest, "The body is not JSON, or something follows it.")
+	}
+	return nil
+}
+
+func errTooLarge() error {
+	return invalid(http.StatusRequestEntityTooLarge, "The body is over 16 KiB.")
+}
+
+// fill copies at most one byte more than allowed. The deadline is taken off
+// again: left in place it would end the request's context in a long poll.
+func fill(c echo.Context, buf *bytes.Buffer) error {
+	w := c.Response().Writer
+	deadline, hasDeadline := w.(interface{ SetReadDeadline(time.Time) error })
+	if hasDeadline {
+		if err := deadline.SetReadDeadline(time.Now().Add(bodyBudget)); err == nil {
+			defer func() { _ = deadline.SetReadDeadline(time.Time{}) }()
+		}
+	}
+	if _, err := io.Copy(buf, io.LimitReader(c.Request().Body, maxBody+1)); err != nil {
+		return bodyProblem(err)
+	}
+	return nil
+}
+
+// bodyProblem says why a body did not arrive whole.
+func bodyProblem(err error) error {
+	r := invalid(http.StatusBadRequest, "The body did not arrive whole.")
+	var slow interface{ Timeout() bool }
+	if errors.As(err, &slow) && slow.Timeout() {
+		r = invalid(http.StatusRequestTimeout, "The body took too long to arrive.")
+	}
+	return r
+}
+
+// isJSON tells whether the headers say that the body is plain JSON.
+func isJSON(h http.Header) bool {
+	if enc := h.Get(echo.HeaderContentEncoding); enc != "" && !strings.EqualFold(enc, "identity") {
+		return false
+	}
+	ct := h.Get(echo.HeaderContentType)
+	if ct == echo.MIMEApplicationJSON {
+		return true
+	}
+	media, _, err := mime.ParseMediaType(ct)
+	if err != nil {
+		return false
+	}
+	return media == echo.MIMEApplicationJSON || (strings.HasPrefix(media, "application/") && strings.HasSuffix(media, "+json"))
+}
+
+// checkedBody is the gate in front of every route with a body but the purchase:
+// what passes is handed on whole, to be read again.
+func (s *Server) checkedBody(optional bool) gate {
+	return func(c echo.Context, _ *call) error {
+		buf := new(bytes.Buffer)
+		if err := readJSON(c, buf, optional); err != nil {
+			return err
+		}
+		if buf.Len() > 0 {
+			if bad := checkJSON("", skipSpace(buf.Bytes()), nil); len(bad) > 0 {
+				return wrong(bad...)
+			}
+			c.Request().Header.Set(echo.HeaderContentType, echo.MIMEApplicationJSON)
+		}
+		c.Request().Body = io.NopCloser(buf)
+		return nil
+	}
+}

@@ -1,0 +1,100 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"seckill/domain"
+)
+
+// checkBudget bounds one readiness check.
+const checkBudget = 2 * time.Second
+
+// healthz answers while the process can answer at all.
+func (s *Server) healthz(c echo.Context) error {
+	c.Response().Header().Set(echo.HeaderCacheControl, "no-store")
+	return c.JSON(http.StatusOK, map[string]string{"status": "ok"})
+}
+
+// checkView is one check that held.
+type checkView struct {
+	Name  string `json:"name"`
+	Ready bool   `json:"ready"`
+}
+
+// readyView is the answer of a node that takes requests.
+type readyView struct {
+	Status string      `json:"status"`
+	Checks []checkView `json:"checks"`
+}
+
+// readyz asks every check at once. What failed is named to the caller; why is for
+// the log alone. A node that drains is not ready.
+func (s *Server) readyz(c echo.Context) error {
+	c.Response().Header().Set(echo.HeaderCacheControl, "no-store")
+	errs := s.runChecks(c.Request().Context())
+	view := readyView{Status: "ready", Checks: []checkView{}}
+	refused := refuse(domain.CodeNotReady)
+	if s.draining.Err() != nil {
+		refused.Fields = append(refused.Fields, domain.FieldError{Field: "process", Reason: "is shutting down"})
+	}
+	for i, err := range errs {
+		name := s.Checks[i].Name
+		view.Checks = append(view.Checks, checkView{Name: name, Ready: err == nil})
+		if err != nil {
+			s.Log.Warn("not ready", "trace_id", traceOf(c), "check", name, "error", err)
+			refused.Fields = append(refused.Fields, domain.FieldError{Field: name, Reason: "is not ready"})
+		}
+	}
+	if len(refused.Fields) > 0 {
+		return refused
+	}
+	return c.JSON(http.StatusOK, view)
+}
+
+// runChecks gives the result of every check, in their order. It waits for each,
+// at most its budget; one that ignores its context is left to end by itself.
+func (s *Server) runChecks(ctx context.Context) []error {
+	ctx, cancel := context.WithTimeout(ctx, checkBudget)
+	defer cancel()
+	results := make([]chan error, len(s.Checks))
+	for i, check := range s.Checks {
+		results[i] = make(chan error, 1)
+		go func() {
+			defer func() {
+				if v := recover(); v != nil {
+					results[i] <- fmt.Errorf("check %s: panic: %v", check.Name, v)
+				}
+			}()
+			results[i] <- check.Ready(ctx)
+		}()
+	}
+	errs := make([]error, len(s.Checks))
+	for i := range results {
+		select {
+		case errs[i] = <-results[i]:
+		case <-ctx.Done():
+			errs[i] = ctx.Err()
+		}
+	}
+	return errs
+}
+
+// openapi serves the document.
+func (s *Server) openapi(c echo.Context) error {
+	c.Response().Header().Set(echo.HeaderCacheControl, "public, max-age=60")
+	return c.Blob(http.StatusOK, "application/yaml; charset=utf-8", s.document)
+}
+
+// metrics hands over to who was passed in.
+func (s *Server) metrics(c echo.Context) error {
+	if s.Scrape == nil {
+		return refuse(domain.CodeNotFound)
+	}
+	s.Scrape.ServeHTTP(c.Response(), c.Request())
+	return nil
+}

@@ -1,0 +1,119 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"time"
+
+	"github.com/labstack/echo/v4"
+)
+
+// statusGone is what is counted when the caller hung up before the answer.
+const statusGone = 499
+
+// observe stands around every request: it sets the trace id, turns whatever goes
+// wrong into a problem document, and counts.
+func (s *Server) observe(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		start := s.Now()
+		r := c.Request()
+		trace, ok := parentTrace(r.Header.Get("Traceparent"))
+		if !ok {
+			trace = newTraceID()
+		}
+		c.Response().Header().Set(headerTrace, trace)
+		if err := s.safely(next, c); err != nil {
+			s.fail(c, err)
+		}
+		status := c.Response().Status
+		if r.Context().Err() != nil && !c.Response().Committed {
+			status = statusGone
+		}
+		s.Metrics.Request(s.label(c), status, s.Now().Sub(start))
+		return nil
+	}
+}
+
+// panicked is a panic on its way to the log.
+type panicked struct {
+	value any
+	stack []byte
+}
+
+func (p *panicked) Error() string { return fmt.Sprintf("panic: %v", p.value) }
+
+// safely turns a panic into an error, but for the one that asks the HTTP server
+// to break the connection.
+func (s *Server) safely(next echo.HandlerFunc, c echo.Context) (err error) {
+	defer func() {
+		switch v := recover(); v {
+		case nil:
+		case http.ErrAbortHandler:
+			panic(v)
+		default:
+			err = &panicked{value: v, stack: debug.Stack()}
+		}
+	}()
+	return next(c)
+}
+
+// fail answers with the problem document of err, and logs what the caller is not
+// told. A caller that hung up is neither answered nor logged as a fault.
+func (s *Server) fail(c echo.Context, err error) {
+	if c.Request().Context().Err() != nil {
+		s.Log.Debug("caller is gone", "trace_id", traceOf(c), "error", err)
+		return
+	}
+	var theirs *echo.HTTPError
+	if errors.As(err, &theirs) {
+		err = asProblem(theirs.Code)
+	}
+	r := s.refusalOf(err)
+	s.logFault(c.Request().Context(), traceOf(c), r)
+	if c.Response().Committed {
+		return
+	}
+	if err := r.write(c); err != nil {
+		s.Log.Debug("answer not written", "trace_id", traceOf(c), "error", err)
+	}
+}
+
+// logFault logs the cause behind a refusal, if there is one.
+func (s *Server) logFault(ctx context.Context, trace string, r *refusal) {
+	if r.cause == nil || errors.Is(r.cause, context.Canceled) {
+		return
+	}
+	attrs := []slog.Attr{slog.String("trace_id", trace), slog.String("code", string(r.Code)), slog.Any("error", r.cause)}
+	var p *panicked
+	if errors.As(r.cause, &p) {
+		attrs = append(attrs, slog.String("stack", string(p.stack)))
+	}
+	s.Log.LogAttrs(ctx, slog.LevelError, "request failed", attrs...)
+}
+
+// purchaseLine is the access line of one purchase.
+type purchaseLine struct {
+	trace, buyer, sale, order string
+	outcome                   string
+}
+
+// logPurchase counts a purchase and writes its line: always when an order came of
+// it, one of so many when it was refused.
+func (s *Server) logPurchase(ctx context.Context, l *purchaseLine, start time.Time) {
+	s.Metrics.Purchase(l.outcome, s.Now().Sub(start))
+	message := "purchase accepted"
+	if l.order == "" {
+		every := s.opts.RefusalLogEvery
+		if every < 0 || (s.refused.Add(1)-1)%uint64(every) != 0 {
+			return
+		}
+		message = "purchase refused"
+	}
+	s.Log.LogAttrs(ctx, slog.LevelInfo, message,
+		slog.String("trace_id", l.trace), slog.String("buyer_id", l.buyer), slog.String("sale_id", l.sale),
+		slog.String("order_id", l.order), slog.String("gate", l.outcome))
+}

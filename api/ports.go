@@ -1,0 +1,58 @@
+package api
+
+import (
+	"context"
+	"time"
+
+	"seckill/commands"
+	"seckill/domain"
+)
+
+// Purchaser buys. Refusals are outcomes; errors a person may see are
+// *domain.Problem.
+type Purchaser interface {
+	Purchase(ctx context.Context, req commands.PurchaseRequest) (commands.PurchaseResult, error)
+}
+
+// Finder finds the orders of a buyer.
+type Finder interface {
+	Find(ctx context.Context, buyer, id string) (commands.OrderAnswer, error)
+	Wait(ctx context.Context, buyer, id string, after int64, wait time.Duration) (commands.OrderAnswer, error)
+	List(ctx context.Context, sale, buyer string, limit int, cursor string) (commands.OrderPage, error)
+}
+
+// Shower shows sales as buyers see them.
+type Shower interface {
+	Show(ctx context.Context, id string) (commands.SaleAnswer, error)
+	List(ctx context.Context) ([]commands.SaleAnswer, error)
+}
+
+// Operator schedules and steers sales.
+type Operator interface {
+	Schedule(ctx context.Context, terms domain.SaleTerms, actor commands.Actor) (commands.FoldedSale, error)
+	Pause(ctx context.Context, sale string, reason domain.PauseReason, actor commands.Actor) (commands.FoldedSale, error)
+	Resume(ctx context.Context, sale string, reason domain.PauseReason, actor commands.Actor) (commands.FoldedSale, error)
+	Close(ctx context.Context, sale string, actor commands.Actor) (commands.FoldedSale, error)
+}
+
+// Metrics is told what was answered. Labels come from PurchaseOutcomes and
+// Routes. Both methods are called on the hot path and must not block.
+type Metrics interface {
+	// Purchase: how one purchase ended, and how long the answer took.
+	Purchase(outcome string, took time.Duration)
+	// Request: one answer of a route.
+	Request(route string, status int, took time.Duration)
+}
+
+// noMetrics is used where nobody counts.
+type noMetrics struct{}
+
+func (noMetrics) Purchase(string, time.Duration)     {}
+func (noMetrics) Request(string, int, time.Duration) {}
+
+// Check is one thing that must hold before this node takes requests.
+type Check struct {
+	Name string
+	// Ready gives nil when it holds. It is given two seconds.
+	Ready func(ctx context.Context) error
+}

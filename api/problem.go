@@ -1,0 +1,136 @@
+package api
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"seckill/domain"
+)
+
+// Problem is a problem document (RFC 9457).
+type Problem struct {
+	Type         string         `json:"type" doc:"urn:seckill:problem: and the code"`
+	Title        string         `json:"title" doc:"Short, in English, the same for every problem of this code"`
+	Status       int            `json:"status"`
+	Detail       string         `json:"detail" doc:"A sentence for people, in the language of Accept-Language (en, zh)"`
+	Code         string         `json:"code" doc:"For programs; codes never change" example:"sold_out"`
+	TraceID      string         `json:"trace_id" doc:"The same as X-Trace-Id"`
+	RetryAfterMS int64          `json:"retry_after_ms,omitempty" doc:"Try again after so many milliseconds"`
+	OpensAt      *time.Time     `json:"opens_at,omitempty" doc:"With too_early: when the sale opens"`
+	OrderID      string         `json:"order_id,omitempty"`
+	Errors       []ProblemField `json:"errors,omitempty" nullable:"false" doc:"What is wrong, field by field"`
+}
+
+// ProblemField is one field of a request and what is wrong with it.
+type ProblemField struct {
+	Field  string `json:"field" example:"lines[0].quantity"`
+	Reason string `json:"reason"`
+}
+
+// problemType is the media type of a problem document.
+const problemType = "application/problem+json"
+
+// Bounds of the jitter in retry_after_ms of problems that ask to come again: wide
+// enough that a refused crowd does not come back in one moment.
+const (
+	retryLeast = 500 * time.Millisecond
+	retryMost  = 2500 * time.Millisecond
+)
+
+// document renders r for a language and a trace.
+func (r *refusal) document(language, trace string) *Problem {
+	k := r.kind()
+	p := &Problem{
+		Type: "urn:seckill:problem:" + string(r.Code), Title: k.title, Status: k.status,
+		Detail: r.Code.Sentence(language), Code: string(r.Code), TraceID: trace, OrderID: r.order,
+	}
+	if r.Note != "" {
+		p.Detail += " " + r.Note
+	}
+	switch {
+	case r.wait > 0:
+		p.RetryAfterMS = max(r.wait.Milliseconds(), 1)
+	case k.again:
+		p.RetryAfterMS = (retryLeast + rand.N(retryMost-retryLeast)).Milliseconds()
+	}
+	if !r.opensAt.IsZero() {
+		at := r.opensAt.UTC()
+		p.OpensAt = &at
+	}
+	for _, f := range r.Fields {
+		p.Errors = append(p.Errors, ProblemField{Field: shownField(f.Field), Reason: f.Reason})
+	}
+	slices.SortStableFunc(p.Errors, func(a, b ProblemField) int { return strings.Compare(a.Field, b.Field) })
+	return p
+}
+
+// shownField gives a field's name when it looks like one: a name made up by a
+// caller is not echoed.
+func shownField(name string) string {
+	if len(name) > 100 {
+		return "(a field)"
+	}
+	for _, c := range name {
+		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && !strings.ContainsRune("_-.[]", c) {
+			return "(a field)"
+		}
+	}
+	return name
+}
+
+// headers sets what goes with the document.
+func (p *Problem) headers(h http.Header, language string) {
+	h.Set(echo.HeaderContentType, problemType)
+	h.Set("Content-Language", language)
+	h.Set(echo.HeaderVary, "Accept-Language")
+	h.Set(echo.HeaderCacheControl, "no-store")
+	h.Del("ETag")
+	if p.RetryAfterMS > 0 {
+		h.Set(echo.HeaderRetryAfter, strconv.FormatInt((p.RetryAfterMS+999)/1000, 10))
+	}
+	if p.Status == http.StatusUnauthorized {
+		h.Set(echo.HeaderWWWAuthenticate, `Bearer realm="seckill"`)
+	}
+}
+
+// write answers c with a refusal. Where the caller is gone it is a try.
+func (r *refusal) write(c echo.Context) error {
+	language := languageOf(c.Request().Header.Get("Accept-Language"))
+	p := r.document(language, traceOf(c))
+	body, err := json.Marshal(p)
+	if err != nil {
+		return err
+	}
+	p.headers(c.Response().Header(), language)
+	c.Response().WriteHeader(p.Status)
+	if c.Request().Method == http.MethodHead {
+		return nil
+	}
+	_, err = c.Response().Write(body)
+	return err
+}
+
+// asProblem turns what echo itself refuses into a refusal.
+func asProblem(status int) *refusal {
+	switch status {
+	case http.StatusNotFound:
+		return refuse(domain.CodeNotFound)
+	case http.StatusMethodNotAllowed:
+		return refuse(domain.CodeMethodNotAllowed)
+	case http.StatusUnauthorized:
+		return refuse(domain.CodeUnauthenticated)
+	case http.StatusForbidden:
+		return refuse(domain.CodeForbidden)
+	}
+	if status >= 400 && status < 500 {
+		return invalid(status, "")
+	}
+	return refuse(domain.CodeInternal)
+}

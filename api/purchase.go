@@ -1,0 +1,143 @@
+package api
+
+import (
+	"bytes"
+	"net/http"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"seckill/commands"
+	"seckill/domain"
+)
+
+// PurchaseAnswer is what a buyer is told of a purchase that became an order.
+type PurchaseAnswer struct {
+	OrderID string `json:"order_id"`
+	Status  string `json:"status" enum:"queued,placed,paid,cancelled,expired,rejected"`
+	PollURL string `json:"poll_url" doc:"Where to ask for the order; relative to this server"`
+	TraceID string `json:"trace_id"`
+	Repeat  bool   `json:"repeat,omitempty" doc:"true: the order was there before this request"`
+}
+
+// routePurchases names this route in idempotency keys: a key of another route is
+// another key.
+const routePurchases = "purchases"
+
+// purchase is a plain handler, since it is the one everybody calls at once.
+func (s *Server) purchase(c echo.Context) error {
+	start := s.Now()
+	line := purchaseLine{trace: traceOf(c), sale: c.Param("sale")}
+	result, err := s.buy(c, &line)
+	if err == nil && result.Order.ID == "" {
+		err = refusalOfOutcome(result)
+	}
+	if err != nil {
+		line.order = ""
+		if line.outcome == "" {
+			line.outcome = string(s.refusalOf(err).Code)
+		}
+		s.logPurchase(c.Request().Context(), &line, start)
+		return err
+	}
+	line.order = result.Order.ID
+	s.logPurchase(c.Request().Context(), &line, start)
+	return writePurchase(c, result, line.trace)
+}
+
+// buy checks in the contract's order: signed in, sale known, shape; the command
+// does the rest.
+func (s *Server) buy(c echo.Context, line *purchaseLine) (commands.PurchaseResult, error) {
+	var asked call
+	if err := s.admit(c, buyer, &asked); err != nil {
+		return commands.PurchaseResult{}, err
+	}
+	line.buyer = asked.caller.Buyer
+	ctx := c.Request().Context()
+	req, err := s.readPurchase(c)
+	if err != nil {
+		if _, unknown := s.Shower.Show(ctx, line.sale); unknown != nil {
+			return commands.PurchaseResult{}, unknown
+		}
+		return commands.PurchaseResult{}, err
+	}
+	req.Buyer, req.Tier = asked.caller.Buyer, asked.caller.Tier
+	req.Sale, req.TraceID = line.sale, line.trace
+	result, err := s.Purchaser.Purchase(ctx, req)
+	if err == nil {
+		line.outcome = result.Outcome.String()
+	}
+	return result, err
+}
+
+// readPurchase reads lines and idempotency key.
+func (s *Server) readPurchase(c echo.Context) (commands.PurchaseRequest, error) {
+	buf := s.bodies.Get().(*bytes.Buffer)
+	defer s.bodies.Put(buf)
+	if err := readJSON(c, buf, false); err != nil {
+		return commands.PurchaseRequest{}, err
+	}
+	lines, err := decodePurchase(buf.Bytes())
+	if err != nil {
+		return commands.PurchaseRequest{}, err
+	}
+	req := commands.PurchaseRequest{Lines: lines}
+	if req.IdempotencyKey, err = idempotencyKey(c.Request().Header); err != nil {
+		return commands.PurchaseRequest{}, err
+	}
+	if req.IdempotencyKey != "" {
+		req.Route, req.BodyHash = routePurchases, bodyHash(lines)
+	}
+	return req, nil
+}
+
+// headerKey is the header of the idempotency key.
+const headerKey = "Idempotency-Key"
+
+// idempotencyKey gives the key, "" without one: 1 to 255 visible ASCII
+// characters.
+func idempotencyKey(h http.Header) (string, error) {
+	values := h[headerKey]
+	if len(values) == 0 {
+		return "", nil
+	}
+	key := values[0]
+	ok := len(values) == 1 && len(key) >= 1 && len(key) <= 255
+	for i := 0; ok && i < len(key); i++ {
+		ok = key[i] > ' ' && key[i] <= '~'
+	}
+	if !ok {
+		return "", wrong(domain.FieldError{Field: headerKey, Reason: "want it once, with 1 to 255 visible ASCII characters"})
+	}
+	return key, nil
+}
+
+// refusalOfOutcome gives the problem of an outcome without an order.
+func refusalOfOutcome(result commands.PurchaseResult) error {
+	r := refuse(codeOf(result.Outcome))
+	if r.Code == domain.CodeTooEarly && !result.OpensAt.IsZero() {
+		r.opensAt = result.OpensAt
+		r.wait = max(result.OpensAt.Sub(result.Now), time.Millisecond)
+	}
+	return r
+}
+
+// writePurchase answers 202 while the order is queued, 201 once it is recorded,
+// and 200 for an order that was there before.
+func writePurchase(c echo.Context, result commands.PurchaseResult, trace string) error {
+	order := result.Order
+	path := orderPath(order.ID)
+	h := c.Response().Header()
+	h.Set(echo.HeaderLocation, path)
+	status := http.StatusCreated
+	if order.Status == domain.OrderStatusQueued {
+		status = http.StatusAccepted
+		h.Set(echo.HeaderRetryAfter, "1")
+	}
+	if result.Repeat {
+		status = http.StatusOK
+	}
+	return c.JSON(status, &PurchaseAnswer{
+		OrderID: order.ID, Status: string(order.Status), PollURL: path, TraceID: trace, Repeat: result.Repeat,
+	})
+}

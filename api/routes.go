@@ -1,0 +1,125 @@
+package api
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/labstack/echo/v4"
+
+	"seckill/domain"
+)
+
+// access says who may use a route.
+type access int
+
+const (
+	public access = iota // no login
+	buyer                // any signed token
+	admin                // a token with role admin
+)
+
+// route is one line of the table: what the document says of it, who may use it,
+// and what answers.
+type route struct {
+	huma.Operation
+	access access
+	// body: what stands in front of a JSON body; none for routes without one.
+	body gate
+	// add mounts it: see typed and plain.
+	add func(*Server, huma.API, *route)
+}
+
+// Paths of the API.
+const (
+	pathSales     = "/api/v1/sales"
+	pathSale      = "/api/v1/sales/{sale}"
+	pathPurchases = "/api/v1/sales/{sale}/purchases"
+	pathOrders    = "/api/v1/orders"
+	pathOrder     = "/api/v1/orders/{order}"
+	pathAdmin     = "/api/v1/admin/sales"
+	pathClose     = "/api/v1/admin/sales/{sale}/close"
+	pathPause     = "/api/v1/admin/sales/{sale}/pause"
+	pathResume    = "/api/v1/admin/sales/{sale}/resume"
+)
+
+// routes is the one list of routes.
+func (s *Server) routes() []route {
+	steer := func(path, id, summary string, do steering) route {
+		return route{Operation: op(http.MethodPost, path, id, summary, 401, 403, 404, 409, 422, 503),
+			access: admin, body: s.checkedBody(true), add: typed(s.steer(do))}
+	}
+	return []route{
+		{Operation: cacheable(op(http.MethodGet, pathSales, "list-sales", "Every sale, as buyers see it")), add: typed(s.listSales)},
+		{Operation: cacheable(op(http.MethodGet, pathSale, "get-sale", "One sale, as buyers see it", 404)), add: typed(s.getSale)},
+		{Operation: s.purchaseOperation(), access: buyer, add: plain(s.purchase)},
+		{Operation: op(http.MethodGet, pathOrders, "list-orders", "Own orders in a sale, newest first", 401, 404, 422), access: buyer, add: typed(s.listOrders)},
+		{Operation: op(http.MethodGet, pathOrder, "get-order", "One own order, waiting for news if asked to", 401, 404, 422), access: buyer, add: typed(s.getOrder)},
+		{Operation: created(op(http.MethodPost, pathAdmin, "create-sale", "Schedule a sale", 400, 401, 403, 413, 415, 422, 503)),
+			access: admin, body: s.checkedBody(false), add: typed(s.createSale)},
+		steer(pathClose, "close-sale", "End a sale for good", s.Operator.Close),
+		steer(pathPause, "pause-sale", "Stop selling for a while", reasoned(s.Operator.Pause, domain.PausedByOperator)),
+		steer(pathResume, "resume-sale", "Sell again", reasoned(s.Operator.Resume, domain.PausedByOperator)),
+		{Operation: served(op(http.MethodGet, "/healthz", "healthz", "Whether the process lives"), "application/json"), add: plain(s.healthz)},
+		{Operation: served(op(http.MethodGet, "/readyz", "readyz", "Whether this node can take requests", 503), "application/json"), add: plain(s.readyz)},
+		{Operation: served(op(http.MethodGet, "/openapi.yaml", "openapi", "This document"), "application/yaml"), add: plain(s.openapi)},
+		{Operation: served(op(http.MethodGet, "/metrics", "metrics", "Measurements in Prometheus' text form"), "text/plain"), add: plain(s.metrics)},
+	}
+}
+
+// op describes an operation and the statuses of its refusals.
+func op(method, path, id, summary string, refusals ...int) huma.Operation {
+	return huma.Operation{Method: method, Path: path, OperationID: id, Summary: summary, Errors: refusals}
+}
+
+func created(o huma.Operation) huma.Operation {
+	o.DefaultStatus = http.StatusCreated
+	return o
+}
+
+// routeKey finds the label of the route that echo matched.
+type routeKey struct{ method, path string }
+
+// otherRoute is the label of what matches no route.
+const otherRoute = "other"
+
+// label gives the route of a request as metrics name it.
+func (s *Server) label(c echo.Context) string {
+	if l, ok := s.labels[routeKey{c.Request().Method, c.Path()}]; ok {
+		return l
+	}
+	return otherRoute
+}
+
+// Routes lists the labels that Metrics.Request is given.
+func (s *Server) Routes() []string {
+	labels := []string{otherRoute}
+	for _, l := range s.labels {
+		labels = append(labels, l)
+	}
+	slices.Sort(labels)
+	return labels
+}
+
+// PurchaseOutcomes lists the labels that Metrics.Purchase is given: outcomes of
+// the gate, and codes of what is refused before it.
+func PurchaseOutcomes() []string {
+	var all []string
+	for _, o := range domain.Outcomes() {
+		all = append(all, o.String())
+	}
+	for _, c := range domain.Codes() {
+		all = append(all, string(c))
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// echoPath writes a path as echo's router wants it.
+func echoPath(path string) string {
+	return strings.NewReplacer("{", ":", "}", "").Replace(path)
+}
+
+// orderPath is where an order is found.
+func orderPath(id string) string { return pathOrders + "/" + id }

@@ -1,0 +1,141 @@
+package api
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"hash/fnv"
+	"net/http"
+	"strings"
+	"time"
+
+	"seckill/commands"
+)
+
+// SaleView is a sale as buyers see it.
+type SaleView struct {
+	ID            string     `json:"id"`
+	Version       int64      `json:"version"`
+	Title         string     `json:"title"`
+	State         string     `json:"state" enum:"scheduled,open,paused,ended,cleaned"`
+	Strategy      string     `json:"strategy" enum:"postgres,redis-sync,redis-async"`
+	ServerTime    time.Time  `json:"server_time"`
+	OpensAt       time.Time  `json:"opens_at"`
+	ClosesAt      time.Time  `json:"closes_at"`
+	ClickableAt   time.Time  `json:"clickable_at" doc:"When a page may let the button be pressed"`
+	LimitPerBuyer int64      `json:"limit_per_buyer"`
+	Items         []ItemView `json:"items" nullable:"false"`
+}
+
+// ItemView is one thing on sale as buyers see it.
+type ItemView struct {
+	SKU      string `json:"sku"`
+	Title    string `json:"title"`
+	Price    string `json:"price" doc:"Decimal" example:"19.90"`
+	Currency string `json:"currency" example:"CNY"`
+	SoldOut  bool   `json:"sold_out" doc:"Whether no unit was left a moment ago; only a purchase is judged exactly"`
+}
+
+// SaleList is every sale.
+type SaleList struct {
+	Sales []SaleView `json:"sales" nullable:"false"`
+}
+
+// saleView shapes a sale for buyers. Stock numbers stay inside.
+func saleView(a commands.SaleAnswer) SaleView {
+	t := a.Terms
+	v := SaleView{
+		ID: a.ID, Version: a.Version, Title: t.Title, State: string(a.State), Strategy: string(t.Strategy),
+		ServerTime: a.ServerTime.UTC(), OpensAt: t.OpensAt.UTC(), ClosesAt: t.ClosesAt.UTC(), ClickableAt: t.OpensAt.UTC(),
+		LimitPerBuyer: t.LimitPerBuyer, Items: make([]ItemView, len(t.Items)),
+	}
+	for i, item := range t.Items {
+		v.Items[i] = ItemView{
+			SKU: item.SKU, Title: item.Title, Price: item.Price.Amount(), Currency: item.Price.Currency, SoldOut: a.SoldOut[item.SKU],
+		}
+	}
+	return v
+}
+
+// publicCache lets browsers and a CDN keep an answer for a second: long enough to
+// keep a crowd of page loads away, short enough for opening and sold-out marks.
+const publicCache = "public, max-age=1"
+
+// unchanged tells whether an If-None-Match names the tag: then 304 is the answer.
+func unchanged(ifNoneMatch, tag string) bool {
+	for part := range strings.SplitSeq(ifNoneMatch, ",") {
+		part = strings.TrimSpace(part)
+		if part == "*" || (part != "" && strings.TrimPrefix(part, "W/") == strings.TrimPrefix(tag, "W/")) {
+			return true
+		}
+	}
+	return false
+}
+
+// cacheStatus gives 304 for what the caller has, else 200.
+func cacheStatus(ifNoneMatch, tag string) int {
+	if unchanged(ifNoneMatch, tag) {
+		return http.StatusNotModified
+	}
+	return http.StatusOK
+}
+
+// saleTag is a weak tag over all that can change in views but server_time.
+func saleTag(views ...SaleView) string {
+	h := fnv.New64a()
+	for i := range views {
+		v := &views[i]
+		fmt.Fprintf(h, "%s %d %s", v.ID, v.Version, v.State)
+		for _, item := range v.Items {
+			fmt.Fprintf(h, " %t", item.SoldOut)
+		}
+		fmt.Fprintln(h)
+	}
+	return `W/"` + hex.EncodeToString(h.Sum(nil)) + `"`
+}
+
+type saleRequest struct {
+	Sale        string `path:"sale"`
+	IfNoneMatch string `header:"If-None-Match" doc:"ETags that the caller has"`
+}
+
+type saleAnswer struct {
+	Status       int
+	ETag         string `header:"ETag"`
+	CacheControl string `header:"Cache-Control"`
+	Body         SaleView
+}
+
+func (s *Server) getSale(ctx context.Context, in *saleRequest) (*saleAnswer, error) {
+	sale, err := s.Shower.Show(ctx, in.Sale)
+	if err != nil {
+		return nil, err
+	}
+	view := saleView(sale)
+	tag := saleTag(view)
+	return &saleAnswer{Status: cacheStatus(in.IfNoneMatch, tag), ETag: tag, CacheControl: publicCache, Body: view}, nil
+}
+
+type salesRequest struct {
+	IfNoneMatch string `header:"If-None-Match" doc:"ETags that the caller has"`
+}
+
+type salesAnswer struct {
+	Status       int
+	ETag         string `header:"ETag"`
+	CacheControl string `header:"Cache-Control"`
+	Body         SaleList
+}
+
+func (s *Server) listSales(ctx context.Context, in *salesRequest) (*salesAnswer, error) {
+	sales, err := s.Shower.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	views := make([]SaleView, len(sales))
+	for i, sale := range sales {
+		views[i] = saleView(sale)
+	}
+	tag := saleTag(views...)
+	return &salesAnswer{Status: cacheStatus(in.IfNoneMatch, tag), ETag: tag, CacheControl: publicCache, Body: SaleList{Sales: views}}, nil
+}

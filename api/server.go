@@ -1,0 +1,154 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/labstack/echo/v4"
+)
+
+// Deps is what the API stands on. All but Metrics, Scrape and Checks are
+// required.
+type Deps struct {
+	Purchaser Purchaser
+	Finder    Finder
+	Shower    Shower
+	Operator  Operator
+	Verifier  Verifier
+	Log       *slog.Logger
+	Now       func() time.Time
+	// Metrics counts answers; nil counts nothing.
+	Metrics Metrics
+	// Scrape answers /metrics; without it there is no such route.
+	Scrape http.Handler
+	// Checks are asked by /readyz, all at once.
+	Checks []Check
+}
+
+func (d Deps) validate() error {
+	var errs []error
+	need := func(ok bool, name string) {
+		if !ok {
+			errs = append(errs, errors.New(name+" is missing"))
+		}
+	}
+	need(d.Purchaser != nil, "Purchaser")
+	need(d.Finder != nil, "Finder")
+	need(d.Shower != nil, "Shower")
+	need(d.Operator != nil, "Operator")
+	need(d.Verifier != nil, "Verifier")
+	need(d.Log != nil, "Log")
+	need(d.Now != nil, "Now")
+	return errors.Join(errs...)
+}
+
+// Options tune the API; zero values take the defaults.
+type Options struct {
+	// Version is shown in openapi.yaml ("dev").
+	Version string
+	// TrustedProxies are networks (CIDR) whose X-Forwarded-For is believed. None by
+	// default: then the client's address is that of the connection, whatever its
+	// headers say.
+	TrustedProxies []string
+	// RefusalLogEvery logs one of so many refused purchases (100). 1 logs all,
+	// negative none. Accepted ones are always logged.
+	RefusalLogEvery int
+	// Away tells whether an error means that a store is away for the moment: then
+	// the answer is 503 busy, not 500. Nil: none does.
+	Away func(error) bool
+}
+
+func (o Options) withDefaults() Options {
+	if o.Version == "" {
+		o.Version = "dev"
+	}
+	if o.RefusalLogEvery == 0 {
+		o.RefusalLogEvery = 100
+	}
+	return o
+}
+
+// Server answers HTTP. It is an http.Handler, safe for concurrent use.
+type Server struct {
+	Deps
+	opts     Options
+	echo     *echo.Echo
+	labels   map[routeKey]string
+	document []byte // openapi.yaml
+	bodies   sync.Pool
+	refused  atomic.Uint64
+
+	draining context.Context
+	drain    context.CancelFunc
+}
+
+// New makes the API, or says everything that is missing or wrong.
+func New(deps Deps, opts Options) (*Server, error) {
+	if err := deps.validate(); err != nil {
+		return nil, fmt.Errorf("make the API: %w", err)
+	}
+	opts = opts.withDefaults()
+	client, err := clientAddress(opts.TrustedProxies)
+	if err != nil {
+		return nil, fmt.Errorf("make the API: %w", err)
+	}
+	if deps.Metrics == nil {
+		deps.Metrics = noMetrics{}
+	}
+	s := &Server{Deps: deps, opts: opts, echo: echo.New(), labels: map[routeKey]string{}}
+	s.bodies.New = func() any { return new(bytes.Buffer) }
+	s.draining, s.drain = context.WithCancel(context.Background())
+	s.echo.HideBanner, s.echo.HidePort = true, true
+	s.echo.IPExtractor = client
+	s.echo.HTTPErrorHandler = func(err error, c echo.Context) { s.fail(c, err) }
+	s.echo.Use(s.observe)
+	if s.document, err = s.mount(); err != nil {
+		return nil, fmt.Errorf("make the API: %w", err)
+	}
+	return s, nil
+}
+
+// ServeHTTP answers one request.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.echo.ServeHTTP(w, r) }
+
+// Drain answers every long poll that waits, and every later one, at once with
+// what is known. Call it before shutting the HTTP server down.
+func (s *Server) Drain() { s.drain() }
+
+// HTTPServer gives a server for this API with its limits set: 5 s for the
+// headers, 32 KiB of them, a minute for an answer (twice the longest poll), two
+// minutes of idleness.
+func (s *Server) HTTPServer() *http.Server {
+	return &http.Server{
+		Handler:           s,
+		ReadHeaderTimeout: 5 * time.Second,
+		WriteTimeout:      time.Minute,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    32 << 10,
+		ErrorLog:          slog.NewLogLogger(s.Log.Handler(), slog.LevelDebug),
+	}
+}
+
+// clientAddress decides whose word about the client's address is taken.
+func clientAddress(proxies []string) (echo.IPExtractor, error) {
+	if len(proxies) == 0 {
+		return echo.ExtractIPDirect(), nil
+	}
+	trust := []echo.TrustOption{echo.TrustLoopback(false), echo.TrustLinkLocal(false), echo.TrustPrivateNet(false)}
+	for _, p := range proxies {
+		_, network, err := net.ParseCIDR(p)
+		if err != nil {
+			return nil, fmt.Errorf("trusted proxy %q: want a network such as 10.0.0.0/8", p)
+		}
+		trust = append(trust, echo.TrustIPRange(network))
+	}
+	return echo.ExtractIPFromXFFHeader(trust...), nil
+}
