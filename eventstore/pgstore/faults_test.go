@@ -13,6 +13,7 @@ import (
 	"seckill/eventstore/storetest"
 	"seckill/infra/pg"
 	"seckill/infra/pg/pgtest"
+	"seckill/infra/testenv"
 )
 
 // once calls fn the first time the named step is reached.
@@ -27,11 +28,11 @@ func once(name string, fn func()) func(string) {
 
 // throughProxy opens a store whose every connection passes a proxy, and the
 // same store once more directly, to look at what happened.
-func throughProxy(t *testing.T, opts func(*proxy) pgstore.Options) (store, direct *pgstore.Store, p *proxy) {
+func throughProxy(t *testing.T, opts func(*testenv.FaultProxy) pgstore.Options) (store, direct *pgstore.Store, p *testenv.FaultProxy) {
 	t.Helper()
 	pool, url, ns := pgtest.New(t)
-	p, proxied := newProxy(t, url)
-	through, err := pg.Open(t.Context(), proxied, pg.Options{Namespace: ns})
+	p = testenv.Proxy(t, url)
+	through, err := pg.Open(t.Context(), p.URL(), pg.Options{Namespace: ns})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,19 +42,35 @@ func throughProxy(t *testing.T, opts func(*proxy) pgstore.Options) (store, direc
 	return start(t, through, ns, opts(p)), direct, p
 }
 
+// losesCommitReply commits once without hearing of it, and soon loses patience.
+func losesCommitReply(p *testenv.FaultProxy) pgstore.Options {
+	return pgstore.Options{
+		StatementTimeout: 200 * time.Millisecond,
+		Step:             once(pgstore.StepBeforeCommit, func() { p.DropReplyTo("COMMIT") }),
+	}
+}
+
+func mustHaveDropped(t *testing.T, p *testenv.FaultProxy) {
+	t.Helper()
+	if p.Dropped() != 1 {
+		t.Errorf("the proxy dropped %d replies, want one: this test has shown nothing", p.Dropped())
+	}
+}
+
 func placed(stream string) eventstore.Work {
 	return storetest.Plain(storetest.To(stream, 0, storetest.NewEvent("order.placed")))
 }
 
 func TestB17ACommitWhoseReplyIsLostIsFoundOutToBeStored(t *testing.T) {
-	store, direct, _ := throughProxy(t, func(p *proxy) pgstore.Options {
-		return pgstore.Options{Step: once(pgstore.StepBeforeCommit, p.loseNextReply)}
+	store, direct, p := throughProxy(t, func(p *testenv.FaultProxy) pgstore.Options {
+		return losesCommitReply(p)
 	})
 	var decided atomic.Int64
 	w := placed("order-a")
 	decide := w.Decide
 	w.Decide = func(l eventstore.Look) (*eventstore.Group, error) { decided.Add(1); return decide(l) }
 	storetest.MustSubmit(t, store, w, eventstore.Stored)
+	mustHaveDropped(t, p)
 	if n := len(storetest.ReadAll(t, direct)); n != 2 {
 		t.Errorf("got %d events, want the first and this one", n)
 	}
@@ -64,8 +81,8 @@ func TestB17ACommitWhoseReplyIsLostIsFoundOutToBeStored(t *testing.T) {
 }
 
 func TestACursorMoveWhoseCommitReplyIsLostIsFoundOutToBeStored(t *testing.T) {
-	store, _, _ := throughProxy(t, func(p *proxy) pgstore.Options {
-		return pgstore.Options{Step: once(pgstore.StepBeforeCommit, p.loseNextReply)}
+	store, _, p := throughProxy(t, func(p *testenv.FaultProxy) pgstore.Options {
+		return losesCommitReply(p)
 	})
 	errMoved := errors.New("moved")
 	r, err := store.Submit(t.Context(), eventstore.Work{
@@ -77,6 +94,7 @@ func TestACursorMoveWhoseCommitReplyIsLostIsFoundOutToBeStored(t *testing.T) {
 			return &eventstore.Group{Cursors: []eventstore.Cursor{{Lane: 1, Epoch: 1, N: 1, Digest: "d"}}}, nil
 		},
 	})
+	mustHaveDropped(t, p)
 	if err != nil || r.Outcome != eventstore.Stored {
 		t.Errorf("got outcome %d, %v, want stored: it was this very work that moved the cursor", r.Outcome, err)
 	}
@@ -118,16 +136,15 @@ select pg_terminate_backend(pid) from pg_stat_activity where application_name = 
 }
 
 func TestAStoreThatCannotBeReachedIsUnavailableWithinItsBounds(t *testing.T) {
-	store, direct, p := throughProxy(t, func(*proxy) pgstore.Options {
+	store, direct, p := throughProxy(t, func(*testenv.FaultProxy) pgstore.Options {
 		return pgstore.Options{RetryFor: 200 * time.Millisecond}
 	})
 	storetest.MustSubmit(t, store, placed("order-a"), eventstore.Stored)
-	p.refuse(true)
-	p.cut()
+	p.Cut()
 	if _, err := store.Submit(t.Context(), placed("order-b")); !errors.Is(err, eventstore.ErrUnavailable) {
 		t.Errorf("got %v, want ErrUnavailable", err)
 	}
-	p.refuse(false)
+	p.Heal()
 	storetest.MustSubmit(t, store, placed("order-b"), eventstore.Stored)
 	if n := len(storetest.ReadAll(t, direct)); n != 3 {
 		t.Errorf("got %d events, want 3", n)
@@ -135,19 +152,16 @@ func TestAStoreThatCannotBeReachedIsUnavailableWithinItsBounds(t *testing.T) {
 }
 
 func TestAnOutcomeThatStaysUnknownUntilTheStoreIsClosedIsSaidToBeUnknown(t *testing.T) {
-	store, _, p := throughProxy(t, func(p *proxy) pgstore.Options {
-		return pgstore.Options{Step: once(pgstore.StepBeforeCommit, func() { p.refuse(true); p.cut() })}
+	cut := make(chan struct{})
+	store, _, _ := throughProxy(t, func(p *testenv.FaultProxy) pgstore.Options {
+		return pgstore.Options{Step: once(pgstore.StepBeforeCommit, func() { p.Cut(); close(cut) })}
 	})
 	answered := make(chan error, 1)
 	go func() {
 		_, err := store.Submit(context.Background(), placed("order-a"))
 		answered <- err
 	}()
-	poll(t, "the store to be cut off", func() bool {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		return p.refus
-	})
+	<-cut
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	if err := store.Close(ctx); !errors.Is(err, context.Canceled) {

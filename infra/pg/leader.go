@@ -142,10 +142,10 @@ func (l *Lease) watch(ctx context.Context) {
 // else may lead from now on.
 func (l *Lease) Lost() <-chan struct{} { return l.lost }
 
-// Context gives a child of parent that also ends when the lease is lost.
+// Context gives a child of parent that also ends, with cause ErrLeaseLost, when
+// the lease is lost. The caller ends it with the function returned.
 func (l *Lease) Context(parent context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(parent)
-	stop := context.AfterFunc(parent, func() { cancel(parent.Err()) })
 	go func() {
 		select {
 		case <-l.lost:
@@ -153,7 +153,7 @@ func (l *Lease) Context(parent context.Context) (context.Context, context.Cancel
 		case <-ctx.Done():
 		}
 	}()
-	return ctx, func() { stop(); cancel(context.Canceled) }
+	return ctx, func() { cancel(context.Canceled) }
 }
 
 // ErrLeaseLost is the cause of a context that ended with its lease.

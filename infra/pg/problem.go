@@ -87,7 +87,7 @@ func explainConnect(err error, cfg *pgx.ConnConfig) error {
 		if errors.Is(err, context.Canceled) {
 			return err
 		}
-		return problem(err, "PostgreSQL at %s cannot be reached: is it running, and does the database URL name the right place?", where(cfg))
+		return problem(err, "PostgreSQL at %s cannot be reached: make sure that it is running and that the database URL names the right place.", where(cfg))
 	}
 	return fmt.Errorf("connect to PostgreSQL at %s: %w", where(cfg), err)
 }
