@@ -1,0 +1,152 @@
+package e2e
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"seckill/commands"
+	"seckill/domain"
+	"seckill/eventstore"
+	"seckill/infra/pg"
+	"seckill/projections"
+)
+
+// OrderKeys turns the store's identity into what order ids are checked with.
+func OrderKeys(id pg.Identity) domain.Keys {
+	keys := domain.Keys{Current: uint8(id.NewestKey), Secrets: map[uint8][]byte{}}
+	for number, secret := range id.OrderKeys {
+		keys.Secrets[uint8(number)] = secret
+	}
+	return keys
+}
+
+// Locks gives the leader locks of a namespace as commands ask for them.
+type Locks struct {
+	Pool      *pgxpool.Pool
+	Namespace string
+}
+
+// releaseBudget bounds giving a lock back.
+const releaseBudget = 2 * time.Second
+
+// Lock waits for a leader lock; see commands.Locks.
+func (l Locks) Lock(ctx context.Context, name string) (context.Context, func(), error) {
+	lease, err := pg.NewLeader(l.Pool, l.Namespace, name).Lock(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	held, cancel := lease.Context(context.WithoutCancel(ctx))
+	return held, func() {
+		cancel()
+		done, stop := context.WithTimeout(context.WithoutCancel(ctx), releaseBudget)
+		defer stop()
+		lease.Release(done)
+	}, nil
+}
+
+// Views answers what commands ask of the read models.
+type Views struct {
+	views *projections.Views
+	store int16
+}
+
+// NewViews makes the answers of a store's read models.
+func NewViews(db projections.DB, store int16) *Views {
+	return &Views{views: projections.NewViews(db), store: store}
+}
+
+// Order gives an order; see commands.OrderView.
+func (v *Views) Order(ctx context.Context, id string) (commands.OrderAnswer, bool, error) {
+	o, ok, err := v.views.Order(ctx, id)
+	return commands.OrderAnswer(o), ok, err
+}
+
+// OrdersOfBuyer pages through a buyer's orders; see commands.OrderView.
+func (v *Views) OrdersOfBuyer(ctx context.Context, sale, buyer string, limit int, cursor string) (commands.OrderPage, error) {
+	page, err := v.views.OrdersOfBuyer(ctx, sale, buyer, limit, cursor)
+	if err != nil {
+		return commands.OrderPage{}, err
+	}
+	answer := commands.OrderPage{Next: page.Next, Orders: make([]commands.OrderAnswer, len(page.Orders))}
+	for i, o := range page.Orders {
+		answer.Orders[i] = commands.OrderAnswer(o)
+	}
+	return answer, nil
+}
+
+// snapshotPage bounds one statement of a snapshot.
+const snapshotPage = 5000
+
+// Snapshot reads the views of a sale at one moment; see commands.ViewReader.
+func (v *Views) Snapshot(ctx context.Context, sale string) (commands.ViewSnapshot, error) {
+	var s commands.ViewSnapshot
+	err := v.views.Totals(ctx, v.store, func(t *projections.Totals) error {
+		if err := snapshotPositions(t, &s); err != nil {
+			return err
+		}
+		return fillSnapshot(ctx, t, sale, &s)
+	})
+	return s, err
+}
+
+func snapshotPositions(t *projections.Totals, s *commands.ViewSnapshot) error {
+	into := map[string]*[]int64{"order_view": &s.OrderView, "stock_log": &s.StockLog, "sale_summary": &s.Summary}
+	for _, p := range projections.All() {
+		positions, ok := into[p.Name]
+		if !ok {
+			continue
+		}
+		marks, err := t.At(p)
+		if err != nil {
+			return err
+		}
+		*positions = positionsOf(marks)
+		s.Shards = len(marks)
+	}
+	return nil
+}
+
+func positionsOf(marks []eventstore.Mark) []int64 {
+	positions := make([]int64, len(marks))
+	for i, m := range marks {
+		positions[i] = m.Number
+	}
+	return positions
+}
+
+func fillSnapshot(ctx context.Context, t *projections.Totals, sale string, s *commands.ViewSnapshot) error {
+	after := ""
+	for {
+		page, err := t.Orders(ctx, sale, after, snapshotPage)
+		if err != nil {
+			return err
+		}
+		for _, o := range page {
+			s.Orders = append(s.Orders, commands.ViewOrder{ID: o.OrderID, Buyer: o.BuyerID, Status: o.Status, Version: o.Version, Units: o.Units})
+			after = o.OrderID
+		}
+		if len(page) < snapshotPage {
+			break
+		}
+	}
+	stock, err := t.Stock(ctx, sale)
+	if err != nil {
+		return err
+	}
+	for _, item := range stock {
+		s.Stock = append(s.Stock, commands.ViewStock{SKU: item.SKU, Left: item.Left})
+	}
+	summary, err := t.Summary(ctx, sale)
+	if err != nil {
+		return err
+	}
+	for _, row := range summary {
+		c := row.Counts
+		s.Counts = append(s.Counts, commands.ViewCounts{
+			Shard: row.Shard, Placed: c.Placed, Rejected: c.Rejected, Paid: c.Paid, Cancelled: c.Cancelled, Expired: c.Expired, Units: c.Units,
+		})
+	}
+	return nil
+}

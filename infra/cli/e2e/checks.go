@@ -1,0 +1,200 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"seckill/commands"
+	"seckill/domain"
+	"seckill/eventstore"
+	"seckill/infra/testenv"
+)
+
+func bodyOf(lines []domain.Line) string { return fmt.Sprint(lines) }
+
+// fold is everything a log says, read once from its first position.
+type fold struct {
+	sales    map[string]domain.Sale
+	accounts map[string]domain.Account // by stock stream
+	orders   map[string]domain.Order
+	decided  map[string]int // deciding events by order
+	versions map[string]int64
+	head     eventstore.Mark
+}
+
+// StandingChecks hold after every case, once everything is drained: the fold of
+// the log alone (C1, C5, C6), the gate against it (C2), every accepted order
+// decided once and in the view (C3), the stock log against it (C4), and a
+// reconciliation without findings.
+func StandingChecks(t testing.TB, n *Node, sale string, accepted map[string]string) {
+	t.Helper()
+	n.AwaitDecided(t, accepted)
+	f := readFold(t, n.Store)
+	for order, buyer := range accepted {
+		if f.decided[order] != 1 {
+			t.Errorf("C3: order %s of %s has %d deciding events, want 1", order, buyer, f.decided[order])
+		}
+	}
+	checkLimits(t, f)
+	checkGate(t, n, f, sale)
+	checkViews(t, n, f, accepted)
+}
+
+// readFold folds the whole log and checks it as it goes.
+func readFold(t testing.TB, log eventstore.Reader) *fold {
+	t.Helper()
+	f := &fold{
+		sales: map[string]domain.Sale{}, accounts: map[string]domain.Account{}, orders: map[string]domain.Order{},
+		decided: map[string]int{}, versions: map[string]int64{},
+	}
+	for {
+		page, err := log.ReadAll(context.Background(), f.head.Number, 1000)
+		if err != nil {
+			t.Fatalf("read the log: %v", err)
+		}
+		for i := range page {
+			f.add(t, &page[i])
+		}
+		if len(page) == 0 {
+			return f
+		}
+	}
+}
+
+func (f *fold) add(t testing.TB, r *eventstore.Record) {
+	t.Helper()
+	if err := eventstore.CheckNext(f.head, r); err != nil {
+		t.Fatalf("C6: %v", err)
+	}
+	f.head = r.Head()
+	if r.Version != f.versions[r.Stream]+1 {
+		t.Errorf("C6: %s has version %d after %d", r.Stream, r.Version, f.versions[r.Stream])
+	}
+	f.versions[r.Stream] = r.Version
+	ev, err := domain.Decode(r.Type, r.Schema, r.Payload)
+	if err != nil {
+		t.Fatalf("position %d: %v", r.Position, err)
+	}
+	switch {
+	case strings.HasPrefix(r.Stream, "sale-"):
+		id := strings.TrimPrefix(r.Stream, "sale-")
+		f.sales[id] = f.sales[id].FoldSale(ev)
+	case strings.HasPrefix(r.Stream, "stock-"):
+		a := f.accounts[r.Stream].Fold(ev)
+		f.accounts[r.Stream] = a
+		if a.Left() < 0 {
+			t.Errorf("C1: at position %d %s has %d left", r.Position, r.Stream, a.Left())
+		}
+	case strings.HasPrefix(r.Stream, "order-"):
+		id := strings.TrimPrefix(r.Stream, "order-")
+		f.orders[id] = f.orders[id].FoldOrder(ev)
+		switch ev.(type) {
+		case *domain.OrderPlaced, *domain.OrderRejected:
+			f.decided[id]++
+		}
+	}
+}
+
+// placed counts the live orders of a sale.
+func (f *fold) placed(sale string) int {
+	n := 0
+	for _, o := range f.orders {
+		if o.SaleID == sale && o.Standing() == domain.Live {
+			n++
+		}
+	}
+	return n
+}
+
+func checkLimits(t testing.TB, f *fold) {
+	t.Helper()
+	held := map[string]int64{}
+	for _, o := range f.orders {
+		if o.Standing() == domain.Live {
+			for _, l := range o.Lines {
+				held[o.SaleID+"/"+o.BuyerID] += l.Quantity
+			}
+		}
+	}
+	for key, units := range held {
+		sale, buyer, _ := strings.Cut(key, "/")
+		if limit := f.sales[sale].Terms.LimitPerBuyer; units > limit {
+			t.Errorf("C5: buyer %s holds %d units of sale %s, the limit is %d", buyer, units, sale, limit)
+		}
+	}
+}
+
+// checkGate waits until the gate has what the fold has, and reconciles.
+func checkGate(t testing.TB, n *Node, f *fold, sale string) {
+	t.Helper()
+	for stream, account := range f.accounts {
+		key, err := domain.ParseStockStream(stream)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if key.Sale != sale {
+			continue
+		}
+		place := domain.Place{Store: n.Env.Store, Sale: sale, Bucket: key.Bucket}
+		testenv.Eventually(t, 30*time.Second, func() error {
+			seen, err := n.Gate.Peek(context.Background(), place, []string{key.SKU})
+			if err != nil {
+				return err
+			}
+			if got := seen.Stocks[0].Available; got != account.Left() || !seen.Lane.Selling() {
+				return fmt.Errorf("C2: the gate has %d of %s left (selling %t), the fold %d", got, stream, seen.Lane.Selling(), account.Left())
+			}
+			return nil
+		})
+	}
+}
+
+func checkViews(t testing.TB, n *Node, f *fold, accepted map[string]string) {
+	t.Helper()
+	var report commands.ReconcileReport
+	testenv.Eventually(t, 60*time.Second, func() error {
+		for order, buyer := range accepted {
+			got, ok, err := n.Finder.View.Order(context.Background(), order)
+			if err != nil {
+				return err
+			}
+			want := f.orders[order]
+			if !ok || got.Status != want.Status || got.BuyerID != buyer {
+				return fmt.Errorf("C3: the view says %q of order %s, the fold %q", got.Status, order, want.Status)
+			}
+		}
+		var err error
+		report, err = n.Reconciler.Reconcile(context.Background(), "")
+		return err
+	})
+	for _, s := range report.Sales {
+		for _, finding := range s.Findings {
+			t.Errorf("C4: reconciliation of sale %s: %+v", s.Sale, finding)
+		}
+	}
+}
+
+// AwaitDecided waits until every accepted order is placed or rejected.
+func (n *Node) AwaitDecided(t testing.TB, accepted map[string]string) {
+	t.Helper()
+	left := make(map[string]string, len(accepted))
+	for order, buyer := range accepted {
+		left[order] = buyer
+	}
+	testenv.Eventually(t, 90*time.Second, func() error {
+		for order, buyer := range left {
+			answer, err := n.Finder.Find(context.Background(), buyer, order)
+			if err != nil {
+				return fmt.Errorf("order %s of %s: %w", order, buyer, err)
+			}
+			if answer.Status == domain.OrderStatusQueued {
+				return fmt.Errorf("order %s of %s is still queued", order, buyer)
+			}
+			delete(left, order)
+		}
+		return nil
+	})
+}

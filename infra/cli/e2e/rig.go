@@ -1,0 +1,252 @@
+package e2e
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"seckill/commands"
+	"seckill/domain"
+	"seckill/eventstore/pgstore"
+	"seckill/infra/pg"
+	"seckill/infra/pg/pgtest"
+	"seckill/infra/redisgate"
+	"seckill/infra/testenv"
+	"seckill/projections"
+)
+
+// Rig is one installation under test: a migrated namespace on a real Postgres
+// and a Redis of its own. Nodes are the processes of it, here in one process.
+type Rig struct {
+	Pool      *pgxpool.Pool
+	URL       string
+	Namespace string
+	Redis     *testenv.RedisServer
+}
+
+// NewRig makes an empty installation that ends with the test.
+func NewRig(t testing.TB) *Rig {
+	t.Helper()
+	pool, url, namespace := pgtest.New(t)
+	return &Rig{Pool: pool, URL: url, Namespace: namespace, Redis: testenv.PrivateRedis(t, testenv.RedisOptions{})}
+}
+
+// NodeOptions say what a node does and by which ways it reaches its stores.
+type NodeOptions struct {
+	RedisURL string // "" for the rig's own
+	// APIOnly: the node buys and finds, and neither records, keeps lanes nor projects.
+	APIOnly bool
+	Step    func(string)
+	// AppendStep is called at the points inside an append.
+	AppendStep func(string)
+	Journal    func(commands.Journal) commands.Journal
+}
+
+// Node is one process of an installation.
+type Node struct {
+	Env        *commands.Env
+	Store      *pgstore.Store
+	Gate       *redisgate.Gate
+	Sales      *commands.Sales
+	Purchaser  *commands.Purchaser
+	Finder     *commands.Finder
+	Kept       *commands.Kept
+	Lost       *commands.Lost
+	Operator   *commands.Operator
+	Keeper     *commands.Keeper
+	Follower   *commands.Follower
+	Reconciler *commands.Reconciler
+	Projector  *projections.Projector
+	Alarms     *Alarms
+
+	stop func()
+}
+
+// Alarms collects what was raised.
+type Alarms struct {
+	mu  sync.Mutex
+	all []commands.Alarm
+}
+
+// Raise keeps an alarm.
+func (a *Alarms) Raise(alarm commands.Alarm) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.all = append(a.all, alarm)
+}
+
+// Count is how many of a kind were raised.
+func (a *Alarms) Count(kind string) int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	n := 0
+	for _, alarm := range a.all {
+		if alarm.Kind == kind {
+			n++
+		}
+	}
+	return n
+}
+
+// Node starts a process of the installation; it stops with the test, or by Stop.
+func (r *Rig) Node(t testing.TB, opts NodeOptions) *Node {
+	t.Helper()
+	ctx := context.Background()
+	pool, err := pg.Open(ctx, r.URL, pg.Options{Namespace: r.Namespace, AppName: "e2e"})
+	if err != nil {
+		t.Fatalf("open the event store: %v", err)
+	}
+	identity, err := pg.LoadIdentity(ctx, pool)
+	if err != nil {
+		t.Fatalf("load identity: %v", err)
+	}
+	store, err := pgstore.New(pool, r.Namespace, pgstore.Options{Step: opts.AppendStep})
+	if err != nil {
+		t.Fatalf("make the event store: %v", err)
+	}
+	url := opts.RedisURL
+	if url == "" {
+		url = r.Redis.URL
+	}
+	gate, err := redisgate.Open(ctx, url, redisgate.Options{Namespace: r.Namespace, Store: uint8(identity.Store)})
+	if err != nil {
+		t.Fatalf("open the gate: %v", err)
+	}
+	n := &Node{Store: store, Gate: gate, Alarms: &Alarms{}}
+	n.Env = &commands.Env{
+		Store: uint8(identity.Store), Keys: OrderKeys(identity), Now: time.Now, Random: rand.Reader,
+		NewID: uuid.New, Log: slog.New(slog.NewTextHandler(testWriter{t}, &slog.HandlerOptions{Level: slog.LevelWarn})), Step: opts.Step,
+	}
+	n.assemble(t, pool, r, opts)
+	return n
+}
+
+func (n *Node) assemble(t testing.TB, pool *pgxpool.Pool, r *Rig, opts NodeOptions) {
+	var err error
+	source := projections.Source{Store: int16(n.Env.Store), Log: n.Store}
+	n.Projector, err = projections.NewProjector(pool, source, projections.All(), projections.Options{Log: n.Env.Log})
+	if err != nil {
+		t.Fatalf("make the projector: %v", err)
+	}
+	views := NewViews(pool, int16(n.Env.Store))
+	n.Sales = commands.NewSales(n.Store, n.Env.Now, commands.SalesOptions{})
+	n.Follower = commands.NewFollower(n.Env, n.Store, n.Gate)
+	n.Lost = &commands.Lost{Env: n.Env, Gate: n.Gate, Log: n.Store}
+	n.Kept = commands.NewKept(n.Env, n.Gate, n.Store, n.Lost)
+	n.Finder = &commands.Finder{
+		Env: n.Env, View: views, Changes: n.Projector.Changes(), Log: n.Store, Gate: n.Gate, Journal: n.Gate, Lost: n.Lost,
+	}
+	n.Purchaser = commands.NewPurchaser(n.Env, n.Sales, n.Gate, n.Finder, n.Kept, commands.PurchaserOptions{})
+	n.Keeper = commands.NewKeeper(n.Env, n.Sales, n.Gate, n.Store, n.Follower,
+		Locks{Pool: pool, Namespace: r.Namespace}, commands.KeeperOptions{Alarm: n.Alarms.Raise})
+	n.Operator = &commands.Operator{Env: n.Env, Sales: n.Sales, Log: n.Store, Gate: n.Gate, Follow: n.Follower, Preheat: n.Keeper.Preheat}
+	n.Reconciler = &commands.Reconciler{Env: n.Env, Sales: n.Sales, Log: n.Store, Gate: n.Gate, Views: views}
+
+	parts := []func(context.Context) error{n.Kept.Run}
+	if !opts.APIOnly {
+		var journal commands.Journal = n.Gate
+		if opts.Journal != nil {
+			journal = opts.Journal(journal)
+		}
+		recorder := commands.NewRecorder(n.Env, journal, n.Store, n.Follower,
+			commands.RecorderOptions{Alarm: n.Alarms.Raise, Suspect: n.Keeper.Suspect, Idle: 100 * time.Millisecond})
+		parts = append(parts, recorder.Run, n.Keeper.Run, n.Projector.Run)
+	}
+	n.run(t, pool, parts)
+}
+
+// run starts the parts of the node and says how they stop.
+func (n *Node) run(t testing.TB, pool *pgxpool.Pool, parts []func(context.Context) error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	for _, part := range parts {
+		running.Go(func() {
+			if err := part(ctx); err != nil && !errors.Is(err, context.Canceled) {
+				t.Errorf("a part of the node ended: %v", err)
+			}
+		})
+	}
+	var once sync.Once
+	n.stop = func() {
+		once.Do(func() {
+			cancel()
+			running.Wait()
+			closing, done := context.WithTimeout(context.Background(), 10*time.Second)
+			defer done()
+			if err := errors.Join(n.Store.Close(closing), n.Gate.Close()); err != nil {
+				t.Logf("close the node: %v", err)
+			}
+			pool.Close()
+		})
+	}
+	t.Cleanup(n.stop)
+}
+
+// Stop ends the node and waits for it.
+func (n *Node) Stop() { n.stop() }
+
+type testWriter struct{ t testing.TB }
+
+func (w testWriter) Write(p []byte) (int, error) {
+	w.t.Logf("%s", p)
+	return len(p), nil
+}
+
+// Terms gives the terms of a sale of one item that is open from now on.
+func Terms(stock int64) domain.SaleTerms {
+	return domain.SaleTerms{
+		Title: "Test sale", OpensAt: time.Now().Add(-time.Minute), ClosesAt: time.Now().Add(time.Hour), AutoOpen: true,
+		Items: []domain.ItemTerms{{SKU: "item", Title: "Item", Price: domain.Money{Minor: 1990, Currency: "CNY"}, Stock: stock}},
+	}
+}
+
+// Schedule makes a sale and waits until it sells.
+func (n *Node) Schedule(t testing.TB, terms domain.SaleTerms) string {
+	t.Helper()
+	sale, err := n.Operator.Schedule(context.Background(), terms, commands.Actor{By: "test"})
+	if err != nil {
+		t.Fatalf("schedule a sale: %v", err)
+	}
+	n.AwaitOpen(t, sale.ID)
+	return sale.ID
+}
+
+// AwaitOpen waits until every bucket of a sale sells.
+func (n *Node) AwaitOpen(t testing.TB, sale string) {
+	t.Helper()
+	testenv.Eventually(t, 30*time.Second, func() error {
+		folded, err := n.Sales.Fold(context.Background(), sale)
+		if err != nil {
+			return err
+		}
+		for _, place := range commands.Places(n.Env.Store, folded.Sale) {
+			seen, err := n.Gate.Peek(context.Background(), place, folded.SKUs())
+			if err != nil {
+				return err
+			}
+			if !seen.Lane.Selling() || seen.Sale.State != commands.HashOpen || seen.Stocks[0].State != commands.HashOpen {
+				return errors.New("the gate is not open")
+			}
+		}
+		return nil
+	})
+}
+
+// Buy asks for one unit of the test item.
+func (n *Node) Buy(sale, buyer string) (commands.PurchaseResult, error) {
+	return n.BuyLines(sale, buyer, "", domain.Line{SKU: "item", Quantity: 1})
+}
+
+// BuyLines asks for lines under an idempotency key, "" for none.
+func (n *Node) BuyLines(sale, buyer, key string, lines ...domain.Line) (commands.PurchaseResult, error) {
+	return n.Purchaser.Purchase(context.Background(), commands.PurchaseRequest{
+		Buyer: buyer, Sale: sale, Lines: lines, IdempotencyKey: key, Route: "purchase", BodyHash: bodyOf(lines), TraceID: "trace-" + buyer,
+	})
+}
