@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/redis/go-redis/v9"
 
 	"seckill/commands"
 	"seckill/domain"
@@ -249,4 +250,32 @@ func (n *Node) BuyLines(sale, buyer, key string, lines ...domain.Line) (commands
 	return n.Purchaser.Purchase(context.Background(), commands.PurchaseRequest{
 		Buyer: buyer, Sale: sale, Lines: lines, IdempotencyKey: key, Route: "purchase", BodyHash: bodyOf(lines), TraceID: "trace-" + buyer,
 	})
+}
+
+// lane is the lane of bucket 0 of a sale as the gate has it.
+func (n *Node) lane(t testing.TB, sale string) commands.LaneState {
+	t.Helper()
+	state, err := n.Gate.Lane(context.Background(), domain.Place{Store: n.Env.Store, Sale: sale}.Lane())
+	if err != nil {
+		t.Fatalf("look at the lane: %v", err)
+	}
+	return state
+}
+
+// deleteKeys makes Redis forget every key that matches.
+func (r *Rig) deleteKeys(t testing.TB, pattern string) {
+	t.Helper()
+	opts, err := redis.ParseURL(r.Redis.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := redis.NewClient(opts)
+	defer func() { _ = client.Close() }() // a test's own connection
+	keys, err := client.Keys(context.Background(), pattern).Result()
+	if err != nil || len(keys) == 0 {
+		t.Fatalf("no key matches %s (%v)", pattern, err)
+	}
+	if err := client.Del(context.Background(), keys...).Err(); err != nil {
+		t.Fatalf("delete %v: %v", keys, err)
+	}
 }
