@@ -35,7 +35,8 @@ var happenedBefore = map[string][]string{
 	"order.expired":   {"order.placed"},
 }
 
-// golden is a stored payload: testdata/events/<type>.v<schema>[-<what>].json.
+// golden is a stored payload: testdata/events/<type>.v<schema>[-<what>].json. The
+// -bare ones leave out whatever may be left out.
 type golden struct {
 	file    string
 	name    string
