@@ -5,7 +5,31 @@
 // imported. Times, random bits and keys are handed in; the same events always
 // fold to the same state, today and in ten years.
 //
-// The forms that are stored (event payloads, their names and versions) are
-// written by hand in events.go and names.go and held by golden files: renaming
-// a Go type never touches the log.
+// # Stored forms
+//
+// What is stored is written by hand and held by golden files, so that renaming
+// a Go type never touches the log:
+//
+//   - Events: a JSON object. The names stand in names.go, the fields in events.go,
+//     every payload ever written in testdata/events and what it folds to in
+//     testdata/states. Ids and amounts are text, times RFC 3339 with an offset,
+//     other numbers whole and small enough for every reader.
+//   - An amount: {"amount":"19.90","currency":"CNY"}, with as many decimals as
+//     ISO 4217 gives the currency; null where there is none.
+//   - A sale id: 40 bits as 8 characters of Crockford's base32 in small letters.
+//   - An order id: 45 characters of the same alphabet for 28 bytes: key number
+//     (1), store (1), lane (1), bucket (2), sale number (5), random (10), and the
+//     first 8 bytes of HMAC-SHA-256 over all of these and the buyer id. Numbers
+//     are big-endian.
+//   - Lane and home bucket: the values in testdata/places.json.
+//   - An entry id: epoch-n, or epoch-n.i for a purchase in it.
+//   - A digest: SHA-1 in hexadecimal over the digest before and the body of the
+//     entry, the first of an epoch over lane and epoch in decimal. FirstDigest(17, 3)
+//     is 572e20738130fddc7c389f2ab14f4e4b22a97c39.
+//
+// A new event type costs its struct in events.go, two lines in names.go and its
+// golden payload. A new version of a payload costs the change in events.go and,
+// in names.go, the step that brings the version before up to it; the golden
+// payloads of older versions stay. An optional field that older readers may
+// overlook needs no version, only a further golden payload.
 package domain
