@@ -1,0 +1,45 @@
+# What people and CI run. Every target works on a clean checkout.
+.DEFAULT_GOAL := build
+.PHONY: build demo test lint unit race fuzz bench cases tools
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+
+FUZZTIME ?= 5s
+# With this tag the points at which a test may kill the process are built in.
+TAGS := -tags crashpoints
+
+build: ## the program, as bin/seckill
+	go build -o bin/seckill .
+
+demo: tools ## one sale with 50,000 buyers on this machine
+	go run . demo $(ARGS)
+
+tools: ## installs PostgreSQL and Redis where they are missing (Debian)
+	@.ci/install
+
+test: tools ## everything that a change must pass; ends with the tests
+	$(MAKE) --no-print-directory lint
+	$(MAKE) --no-print-directory fuzz
+	$(MAKE) --no-print-directory bench
+	$(MAKE) --no-print-directory race
+	$(MAKE) --no-print-directory unit
+
+lint: ## form and suspicious code
+	@.ci/lint
+
+unit: tools ## all tests
+	go test -count=1 -timeout 20m $(TAGS) ./...
+
+race: tools ## the tests again with the race detector, the long ones left out
+	@command -v cc >/dev/null || .ci/install gcc libc6-dev
+	CGO_ENABLED=1 go test -count=1 -timeout 20m -race -short $(TAGS) ./...
+
+fuzz: ## every fuzz target for FUZZTIME
+	@.ci/fuzz $(FUZZTIME)
+
+bench: tools ## every benchmark once
+	go test -count=1 -timeout 20m -run '^$$' -bench . -benchtime 1x ./...
+
+cases: tools ## the tests that carry the number of a case, such as B17
+	go test -count=1 -timeout 20m $(TAGS) -v ./... | grep -E '^ *--- [A-Z]+: .*B[0-9]{2}|^(FAIL|panic)'
