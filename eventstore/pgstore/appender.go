@@ -69,20 +69,21 @@ func fail(batch []*pending, err error) {
 	}
 }
 
+// deliver tells the observers first, so that what a submitter does next finds
+// them told.
 func (s *Store) deliver(batch []*pending, p *plan, stats BatchStats) {
+	if !p.empty() {
+		s.tidy.note(p)
+		if len(p.records) > 0 {
+			s.opts.OnStored(p.records)
+		}
+		s.opts.OnBatch(stats)
+	}
 	for i, item := range batch {
 		res := p.results[i]
 		item.panic = res.panic
 		item.finish(res.receipt, res.err)
 	}
-	if p.empty() {
-		return
-	}
-	s.tidy.note(p)
-	if len(p.records) > 0 {
-		s.opts.OnStored(p.records)
-	}
-	s.opts.OnBatch(stats)
 }
 
 // attempt is one transaction. A nil error means that everything in the plan

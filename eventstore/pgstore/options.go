@@ -26,8 +26,9 @@ type Options struct {
 	StatementTimeout time.Duration
 	// CleanEvery is the pause between deletions of old versions; default 1 s.
 	CleanEvery time.Duration
-	// OnStored is called with each batch after its commit, in order of position,
-	// on the appender's goroutine: it must not block. Optional.
+	// OnStored is called with each batch after its commit and before its works
+	// are answered, in order of position, on the appender's goroutine: it must
+	// not block. Optional.
 	OnStored func([]eventstore.Record)
 	// OnBatch is told how each batch went, like OnStored. Optional.
 	OnBatch func(BatchStats)
