@@ -1,0 +1,152 @@
+package bus
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill"
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"seckill/eventstore"
+)
+
+// taker is a receiver that remembers; do is what it does with a batch.
+type taker struct {
+	name  string
+	shard int
+	do    func(ctx context.Context)
+
+	mu  sync.Mutex
+	got []eventstore.Batch
+}
+
+func (r *taker) Projection() string { return r.name }
+func (r *taker) Shard() int         { return r.shard }
+func (r *taker) Deliver(ctx context.Context, b eventstore.Batch) {
+	if r.do != nil {
+		r.do(ctx)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.got = append(r.got, b)
+}
+
+func (r *taker) count() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.got)
+}
+
+// consume runs consumers on a local bus until stop is called.
+func consume(t *testing.T, receivers ...Receiver) (local Local, c *Consumers, stop func()) {
+	t.Helper()
+	local = NewLocal(quiet())
+	c, err := NewConsumers(func(string) (message.Subscriber, error) { return local, nil }, receivers, ConsumerOptions{Log: quiet()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- c.Run(ctx) }()
+	<-c.Running()
+	var once sync.Once
+	stop = func() {
+		once.Do(func() {
+			cancel()
+			select {
+			case err := <-done:
+				if err != nil {
+					t.Errorf("consumers ended with %v", err)
+				}
+			case <-time.After(patience):
+				t.Error("consumers do not stop")
+			}
+		})
+	}
+	t.Cleanup(stop)
+	return local, c, stop
+}
+
+func envelopeOf(t *testing.T, shard int) (eventstore.Batch, []byte) {
+	t.Helper()
+	b := batchOf(chain(40), shard, eventstore.DefaultShards)
+	data, err := Encode(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b, data
+}
+
+func TestEveryReceiverOfAShardGetsEveryBatch(t *testing.T) {
+	one, two, other := &taker{name: "one", shard: 3}, &taker{name: "two", shard: 3}, &taker{name: "one", shard: 4}
+	local, _, _ := consume(t, one, two, other)
+	_, data := envelopeOf(t, 3)
+	for range 5 {
+		if err := local.Publish(TopicPerShard("seckill")(3), message.NewMessage(watermill.NewUUID(), data)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if one.count() != 5 || two.count() != 5 || other.count() != 0 {
+		t.Errorf("got %d, %d and %d batches, want 5, 5 and 0", one.count(), two.count(), other.count())
+	}
+}
+
+// A message that was nacked would come back at once and for ever; publishing
+// would never end.
+func TestWhatCannotBeReadOrAppliedIsAcknowledged(t *testing.T) {
+	bad := true
+	r := &taker{name: "view", shard: 3, do: func(context.Context) {
+		if bad {
+			bad = false
+			panic("a fault of the receiver")
+		}
+	}}
+	local, c, _ := consume(t, r)
+	topic := TopicPerShard("seckill")(3)
+	_, data := envelopeOf(t, 3)
+	_, foreign := envelopeOf(t, 4)
+	for i, payload := range [][]byte{data, []byte("rubbish"), foreign, []byte(`{"form":9}`), data} {
+		published := make(chan error, 1)
+		go func() { published <- local.Publish(topic, message.NewMessage(string(rune('a'+i)), payload)) }()
+		select {
+		case err := <-published:
+			if err != nil {
+				t.Fatal(err)
+			}
+		case <-time.After(patience):
+			t.Fatalf("message %d is never acknowledged", i)
+		}
+	}
+	if r.count() != 1 {
+		t.Errorf("%d batches arrived, want the last one alone", r.count())
+	}
+	if c.Unread() != 3 {
+		t.Errorf("%d messages counted as unreadable, want 3", c.Unread())
+	}
+}
+
+func TestADeliveryUnderWayOutlivesTheStop(t *testing.T) {
+	began, finish := make(chan struct{}), make(chan struct{})
+	var during error
+	r := &taker{name: "view", shard: 3, do: func(ctx context.Context) {
+		close(began)
+		<-finish
+		during = ctx.Err()
+	}}
+	local, _, stop := consume(t, r)
+	_, data := envelopeOf(t, 3)
+	go func() { _ = local.Publish(TopicPerShard("seckill")(3), message.NewMessage("id", data)) }()
+	<-began
+	stopped := make(chan struct{})
+	go func() { stop(); close(stopped) }()
+	eventually(t, "the bus is closing", func() bool {
+		return local.Publish("nobody", message.NewMessage("x", nil)) != nil
+	})
+	close(finish)
+	<-stopped
+	if during != nil || r.count() != 1 {
+		t.Errorf("the delivery saw %v and %d batches arrived, want it undisturbed", during, r.count())
+	}
+}
