@@ -72,23 +72,35 @@ func pageNeeds(page []accepted, lanes ...int) eventstore.Needs {
 // orderStream names the order's stream. What has no order id that we issued
 // gets a stream by its entry, so that it leaves a trace all the same.
 func (a *accepted) orderStream() string {
-	if _, err := domain.ParseOrderID(a.Order); err != nil {
+	if a.Order == "" {
 		return domain.OrderStream("entry-" + a.entry.String())
 	}
 	return domain.OrderStream(a.Order)
 }
 
-// stockStreams names the stock stream of each line, none where the names that
-// were written cannot be of ours.
-func (a *accepted) stockStreams() []string {
+// clean leaves out, of a purchase that cannot be recorded, every name that cannot
+// be one of ours: its raw bytes keep them, and nothing that reads the log later
+// trips over them.
+func (a *accepted) clean() {
+	if _, err := domain.ParseOrderID(a.Order); err != nil {
+		a.Order, a.Lines = "", nil
+	}
 	if _, err := domain.ParseSaleID(a.Sale); err != nil {
-		return nil
+		a.Sale, a.Lines = "", nil
+	}
+	if !domain.ValidBuyer(a.Buyer) {
+		a.Buyer = ""
 	}
 	for _, l := range a.Lines {
-		if !domain.ValidSKU(l.SKU) {
-			return nil
+		if !domain.ValidSKU(l.SKU) || l.Quantity < 1 || l.Quantity > domain.MaxQuantity {
+			a.Lines = nil
+			return
 		}
 	}
+}
+
+// stockStreams names the stock stream of each line.
+func (a *accepted) stockStreams() []string {
 	streams := make([]string, len(a.Lines))
 	for i, l := range a.Lines {
 		streams[i] = domain.StockStream(a.Sale, l.SKU, a.Bucket)
@@ -150,8 +162,8 @@ func (d *draft) judge(a *accepted, claims []eventstore.Claim) (domain.Reason, st
 	if id := domain.RepeatOf(orders, a.terms); id != "" {
 		return domain.RejectedDuplicate, "the buyer already has order " + id
 	}
-	if held := domain.NetUnits(orders); held+domain.Units(a.Lines) > a.terms.LimitPerBuyer {
-		return domain.RejectedLimit, fmt.Sprintf("%d held, limit %d", held, a.terms.LimitPerBuyer)
+	if domain.PassesLimit(orders, a.Lines, a.terms) {
+		return domain.RejectedLimit, fmt.Sprintf("%d held, limit %d", domain.NetUnits(orders), a.terms.LimitPerBuyer)
 	}
 	for i, stream := range a.stockStreams() {
 		if left := d.guard(stream).Left(); left < a.Lines[i].Quantity {
@@ -259,18 +271,7 @@ func (d *draft) refuse(a *accepted, l domain.Line, stream string, reason domain.
 }
 
 func (d *draft) append(a *accepted, stream string, expected int64, ev domain.Event) error {
-	order, sale := a.Order, a.Sale
-	if a.bad != nil {
-		// What cannot be recorded may hold anything in place of ids: then they
-		// stand in the payload alone.
-		if _, err := domain.ParseOrderID(order); err != nil {
-			order = ""
-		}
-		if _, err := domain.ParseSaleID(sale); err != nil {
-			sale = ""
-		}
-	}
-	stored, err := d.env.newEvent(ev, sale, order, Meta{TraceID: a.TraceID, Entry: a.entry.String(), By: "recorder"})
+	stored, err := d.env.newEvent(ev, a.Sale, a.Order, Meta{TraceID: a.TraceID, Entry: a.entry.String(), By: "recorder"})
 	if err != nil {
 		return err
 	}

@@ -191,6 +191,10 @@ func (p *Purchaser) findOut(ctx context.Context, r Reservation) (result Purchase
 	return PurchaseResult{Outcome: domain.Reserved, Order: queuedOrder(r)}, false
 }
 
+// ownOrders bounds how many of a buyer's orders are looked at; rejected ones are
+// among them.
+const ownOrders = 100
+
 // ownOrder looks for an order that this buyer has in the sale while the gate
 // cannot say: a lane that recovers does not hide it from its owner. Only a few
 // look at once, so that a crowd does not fall on the read model.
@@ -201,7 +205,7 @@ func (p *Purchaser) ownOrder(ctx context.Context, sale domain.Sale, buyer string
 	default:
 		return OrderAnswer{}, false
 	}
-	page, err := p.finder.List(ctx, sale.ID, buyer, sale.Terms.OrdersPerBuyer, "")
+	page, err := p.finder.List(ctx, sale.ID, buyer, ownOrders, "")
 	if err != nil {
 		p.env.Log.Warn("own order not looked up", "buyer_id", buyer, "sale_id", sale.ID, "error", err)
 		return OrderAnswer{}, false

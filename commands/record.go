@@ -37,23 +37,46 @@ func openEntry(e JournalEntry) ([]accepted, error) {
 
 func openPurchase(raw json.RawMessage, id domain.EntryID, body *EntryBody) accepted {
 	a := accepted{raw: raw, entry: id, at: body.At}
-	a.Purchase, a.bad = decodePurchase(raw)
-	if a.bad != nil {
-		return a
+	var err error
+	if a.Purchase, err = decodePurchase(raw); err == nil {
+		a.terms, err = checkRead(a.Purchase, body)
 	}
-	terms, ok := body.Terms[a.Sale]
-	if !ok {
-		a.bad = fmt.Errorf("the entry carries no terms of sale %q", a.Sale)
-		return a
-	}
-	a.terms = terms
-	if _, _, err := priced(a.Lines, terms); err != nil {
-		a.bad = err
-	}
-	if _, err := domain.ParseOrderID(a.Order); err != nil {
-		a.bad = fmt.Errorf("order id %q: %w", a.Order, err)
+	if err != nil {
+		a.spoil(err)
 	}
 	return a
+}
+
+// spoil marks a purchase as one that cannot be recorded.
+func (a *accepted) spoil(why error) {
+	a.bad = why
+	a.clean()
+}
+
+// checkRead tells what of a purchase that was read the log could not hold.
+func checkRead(p Purchase, body *EntryBody) (domain.Terms, error) {
+	terms, ok := body.Terms[p.Sale]
+	if !ok {
+		return terms, fmt.Errorf("the entry carries no terms of sale %q", p.Sale)
+	}
+	if _, _, err := priced(p.Lines, terms); err != nil {
+		return terms, err
+	}
+	if _, err := domain.ParseOrderID(p.Order); err != nil {
+		return terms, fmt.Errorf("order id %q: %w", p.Order, err)
+	}
+	if _, err := domain.ParseSaleID(p.Sale); err != nil {
+		return terms, fmt.Errorf("sale id %q: %w", p.Sale, err)
+	}
+	if !domain.ValidBuyer(p.Buyer) {
+		return terms, fmt.Errorf("buyer id %q is none that may buy", p.Buyer)
+	}
+	for _, l := range p.Lines {
+		if !domain.ValidSKU(l.SKU) {
+			return terms, fmt.Errorf("SKU %q is none that may be on sale", l.SKU)
+		}
+	}
+	return terms, nil
 }
 
 // commit records a page and moves the lane's cursor to next in one transaction.
@@ -93,7 +116,9 @@ func (r *Recorder) alone(ctx context.Context, lane int, page []accepted, next ev
 			if err != nil && !errors.Is(err, eventstore.ErrData) {
 				return err
 			}
-			a.bad = err
+			if err != nil {
+				a.spoil(err)
+			}
 		}
 		if a.bad == nil {
 			continue

@@ -209,7 +209,7 @@ func (k *Keeper) drainAlone(ctx context.Context, page []accepted, w pageWork) er
 			}
 		}
 		if errors.Is(err, eventstore.ErrData) {
-			a.bad = err
+			a.spoil(err)
 			k.opts.Alarm(Alarm{Kind: AlarmPoison, Lane: w.lane, Detail: a.entry.String() + ": " + err.Error()})
 			_, err = submitPage(ctx, k.env, k.log, page[i:i+1], w)
 		}

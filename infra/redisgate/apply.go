@@ -40,7 +40,7 @@ func (g *Gate) applyEvents(ctx context.Context, p commands.StockPage, from, to e
 	l, err := g.runList(ctx, call{
 		script: g.scripts.applyStock, batch: len(flat) / eventArgs,
 		keys: []string{g.keys.sale(p.Place), g.keys.stock(p.Place, p.SKU)},
-		args: append([]any{from.String(), to.String()}, flat...),
+		args: append([]any{from.String(), to.String(), p.SKU}, flat...),
 	}, 3)
 	if err != nil {
 		return commands.Applied{}, err
@@ -68,15 +68,22 @@ func stockArgs(p commands.StockPage) ([]any, error) {
 		if err != nil {
 			return nil, fmt.Errorf("apply version %d to %s: %w", e.At.Number, key.Stream(), err)
 		}
-		if a.key != key || a.quantity < 1 || a.quantity > domain.MaxQuantity {
+		// A release of nothing opens the stream of a bucket that starts empty.
+		if a.key != key || a.quantity < 0 || (a.quantity == 0 && a.kind != "I") || a.quantity > domain.MaxQuantity {
 			return nil, fmt.Errorf("apply version %d to %s: event of %s with %d units", e.At.Number, key.Stream(), a.key.Stream(), a.quantity)
 		}
-		if a.kind != "I" && (!plain(a.id) || (a.kind != "W" && !domain.ValidBuyer(a.buyer))) {
+		if a.kind != "I" && (!plain(a.id) || !namedBuyer(a)) {
 			return nil, fmt.Errorf("apply version %d to %s: order %q of buyer %q: not ids of ours", e.At.Number, key.Stream(), a.id, a.buyer)
 		}
 		args = append(args, a.kind, a.id, a.quantity, a.buyer, a.entry, a.idempotency, a.body)
 	}
 	return args, nil
+}
+
+// namedBuyer tells whether an event names its buyer as it must. A refusal may
+// have none: what could not be recorded may have named nobody who could buy.
+func namedBuyer(a described) bool {
+	return a.kind == "W" || (a.kind == "X" && a.buyer == "") || domain.ValidBuyer(a.buyer)
 }
 
 // described is an event as apply_stock.lua knows it.

@@ -1,13 +1,19 @@
 -- Judges a batch of purchases of one lane, in order, and takes what it may.
 -- KEYS: lane, journal, then per group the sale's record and the stock hashes of its items.
--- ARGV: token, number of groups, per group: quoted sale id, number of items;
---   then per purchase: group, order, buyer, key, body hash, eligible, number of
---   lines, per line: item and quantity, and the purchase as the journal carries it.
--- Answer: the clock, then per purchase an outcome or {outcome, order, entry or time}.
+-- ARGV: token, number of groups, per group: quoted sale id, number of items, their names;
+--   then per purchase: group, o:order, b:buyer, k:key or '', body hash, eligible,
+--   number of lines, per line item and quantity, and the purchase as the journal carries it.
+-- Answer: the clock, the entry's id, then per purchase an outcome, or 100 + place
+--   in the entry for what was taken, or {outcome, order, entry or time}.
+-- This is the hot path: strings and tables cost more than anything else here.
+local ARGV, KEYS = ARGV, KEYS
+local GROUP, ORDER, BUYER, KEY, BODY, ELIGIBLE, COUNT, LINES = 0, 1, 2, 3, 4, 5, 6, 7
+local sub, gmatch = string.sub, string.gmatch
+
 local lane = read_lane(KEYS[1], ARGV[1])
 local now = lane.now
 
-local sales, stocks, groups, asks = {}, {}, {}, {}
+local sales, stocks, groups = {}, {}, {}
 
 local function once(all, key)
   local h = all[key]
@@ -18,44 +24,36 @@ local function once(all, key)
   return h
 end
 
--- Read the shape of the call.
-local at, key = 3, 3
+local first, key = 3, 3
 for g = 1, tonumber(ARGV[2]) do
-  local group = {name = ARGV[at], sale = once(sales, KEYS[key]), stocks = {}}
-  for i = 1, tonumber(ARGV[at + 1]) do group.stocks[i] = once(stocks, KEYS[key + i]) end
-  key = key + 1 + #group.stocks
-  at = at + 2
-  groups[g] = group
-end
-while at <= #ARGV do
-  local ask = {group = groups[tonumber(ARGV[at])], order = ARGV[at + 1], buyer = ARGV[at + 2], key = ARGV[at + 3],
-    body = ARGV[at + 4], eligible = ARGV[at + 5] == '1', lines = {}, units = 0}
-  local n = tonumber(ARGV[at + 6])
-  at = at + 7
-  for i = 1, n do
-    local q = tonumber(ARGV[at + 1])
-    ask.lines[i] = {stock = ask.group.stocks[tonumber(ARGV[at])], quantity = q}
-    ask.units = ask.units + q
-    at = at + 2
+  local group = {name = ARGV[first], sale = once(sales, KEYS[key]), count = tonumber(ARGV[first + 1]), items = {}, named = {}}
+  for i = 1, group.count do
+    local s = once(stocks, KEYS[key + i])
+    group.items[tostring(i)] = s
+    group.items[i] = s
+    group.named[ARGV[first + 1 + i]] = s
+    s.sku = ARGV[first + 1 + i]
   end
-  ask.blob = ARGV[at]
-  at = at + 1
-  ask.o, ask.b = 'o:' .. ask.order, 'b:' .. ask.buyer
-  local names = ask.group.sale.names
-  if not names then
-    names = {'state', 'terms', 'opens', 'closes', 'limit', 'orders_per_buyer', 'rebuy', 'paused', 'closed', 'hold'}
-    ask.group.sale.names = names
-  end
-  names[#names + 1] = ask.o
-  names[#names + 1] = ask.b
-  if ask.key ~= '' then
-    ask.k = 'k:' .. ask.key
-    names[#names + 1] = ask.k
-  end
-  asks[#asks + 1] = ask
+  key = key + 1 + group.count
+  first = first + 2 + group.count
+  groups[tostring(g)] = group
 end
 
 -- Read all that most purchases need; the rest is read where it is looked at.
+local at = first
+while at <= #ARGV do
+  local sale = groups[ARGV[at]].sale
+  local names = sale.names
+  if not names then
+    names = {'state', 'terms', 'opens', 'closes', 'limit', 'orders_per_buyer', 'rebuy', 'paused', 'closed', 'hold'}
+    sale.names = names
+  end
+  local n = #names
+  names[n + 1] = ARGV[at + ORDER]
+  names[n + 2] = ARGV[at + BUYER]
+  if ARGV[at + KEY] ~= '' then names[n + 3] = ARGV[at + KEY] end
+  at = at + LINES + 2 * ARGV[at + COUNT] + 1
+end
 for _, sale in pairs(sales) do
   fetch(sale, sale.names)
   local f = sale.f
@@ -69,80 +67,71 @@ end
 
 local function ready(group)
   if group.ready == nil then
-    group.ready = lane.selling
-    for _, s in ipairs(group.stocks) do
-      if group.ready then
-        if not s.read then
-          fetch(s, {'state', 'available'})
-          s.read = true
-          s.left = tonumber(s.f.available or '0')
-        end
-        group.ready = s.f.state == 'open'
+    group.ready = lane.selling or false
+    for i = 1, group.count do
+      local s = group.items[i]
+      if not s.left then
+        fetch(s, {'state', 'available'})
+        s.left = tonumber(s.f.available or '0')
       end
+      group.ready = group.ready and s.f.state == 'open'
     end
   end
   return group.ready
 end
 
-local function standing(sale, order)
-  local v = field(sale, 'o:' .. order)
-  return v and string.sub(v, 1, 1) or ''
-end
-
 -- The order that a further purchase meets: domain.RepeatOf.
 local function repeat_of(sale, list)
-  local live, counted, last_live, last_any = 0, 0, nil, nil
-  for order in string.gmatch(list, '[^,]+') do
-    local s = standing(sale, order)
-    if s == 'A' then
+  local live, last_live, last_over = 0, nil, nil
+  for order in gmatch(list, '[^,]+') do
+    local letter = sub(field(sale, 'o:' .. order) or '', 1, 1)
+    if letter == 'A' then
       live = live + 1
       last_live = order
-    end
-    if s == 'A' or (s == 'E' and not sale.rebuy) then
-      counted = counted + 1
-      last_any = order
+    elseif letter == 'E' then
+      last_over = order
     end
   end
   if live >= sale.allowed then return last_live end
-  if counted >= sale.allowed then return last_any end
+  if not sale.rebuy then return last_over end
   return nil
 end
 
--- Units of live orders, summed over the buyer's shares in every stock of the sale.
-local function net_units(group, b)
+-- Units of a buyer's live orders, summed over the holds in every stock of the sale.
+local function net_units(group, list)
   local n = 0
-  for _, s in ipairs(group.stocks) do
-    for order, q in string.gmatch(field(s, b) or '', '([^=,]+)=(%d+)') do
-      if standing(group.sale, order) == 'A' then n = n + tonumber(q) end
+  for order in gmatch(list, '[^,]+') do
+    local letter, _, skus = split_record(field(group.sale, 'o:' .. order) or '')
+    if letter == 'A' then
+      for sku in gmatch(skus, '[^,]+') do
+        local s = group.named[sku]
+        local taken, q = split(s and field(s, 'h:' .. order) or '')
+        if taken == 'T' then n = n + tonumber(q) end
+      end
     end
   end
   return n
 end
 
-local function entry_of(record)
-  if not record then return '' end
-  local _, entry = split(record)
-  return entry or ''
-end
-
 -- The order of judgement is domain.Judge's.
-local function judge(ask)
-  local group = ask.group
+local function judge(at, group)
   local sale = group.sale
+  local f = sale.f
   if not sale.open then return -1 end
-  local own = sale.f[ask.o]
+  local own = f[ARGV[at + ORDER]]
   if own then
-    local letter = string.sub(own, 1, 1)
+    local letter, entry = split_record(own)
     if letter == 'T' or letter == 'R' then return -10 end
-    return 3, ask.order, entry_of(own)
+    return 3, sub(ARGV[at + ORDER], 3), entry
   end
-  local known = ask.k and sale.f[ask.k]
+  local known = ARGV[at + KEY] ~= '' and f[ARGV[at + KEY]]
   if known then
     local order, body = string.match(known, '^([^|]*)|(.*)$')
-    if body ~= '' and body ~= ask.body then return -9, order, '' end
-    return 3, order, entry_of(field(sale, 'o:' .. order))
+    if body ~= '' and body ~= ARGV[at + BODY] then return -9, order, '' end
+    local _, entry = split_record(field(sale, 'o:' .. order) or '')
+    return 3, order, entry or ''
   end
-  local list = sale.f[ask.b]
+  local list = f[ARGV[at + BUYER]]
   if list then
     local order = repeat_of(sale, list)
     if order then return 2, order, '' end
@@ -152,48 +141,53 @@ local function judge(ask)
   if sale.paused then return -5 end
   if now < sale.opens then return -3, '', int(sale.opens) end
   if now >= sale.closes then return -4 end
-  if not ask.eligible then return -6 end
-  local net = list and net_units(group, ask.b) or 0
-  if net + ask.units > sale.limit then return -2 end
-  for _, l in ipairs(ask.lines) do
-    if l.stock.left < l.quantity then return 0 end
+  if ARGV[at + ELIGIBLE] ~= '1' then return -6 end
+  local units = list and net_units(group, list) or 0
+  local last = at + LINES + 2 * ARGV[at + COUNT] - 1
+  for l = at + LINES, last, 2 do units = units + ARGV[l + 1] end
+  if units > sale.limit then return -2 end
+  for l = at + LINES, last, 2 do
+    if group.items[ARGV[l]].left < tonumber(ARGV[l + 1]) then return 0 end
   end
   return 1
 end
 
-local blobs, head = {}, int(lane.epoch) .. '-' .. int(lane.n + 1)
+local blobs = {}
+local head = int(lane.epoch) .. '-' .. int(lane.n + 1)
 
-local function take(ask)
-  local sale = ask.group.sale
-  blobs[#blobs + 1] = ask.blob
-  ask.group.took = true
-  local entry = head .. '.' .. #blobs
-  local list = sale.f[ask.b]
-  for _, l in ipairs(ask.lines) do
-    local s = l.stock
-    s.left = s.left - l.quantity
+local function take(at, group)
+  local sale, order, buyer = group.sale, sub(ARGV[at + ORDER], 3), sub(ARGV[at + BUYER], 3)
+  local last = at + LINES + 2 * ARGV[at + COUNT]
+  blobs[#blobs + 1] = ARGV[last]
+  group.took = true
+  local hold, skus = 'h:' .. order, nil
+  for l = at + LINES, last - 1, 2 do
+    local s, q = group.items[ARGV[l]], ARGV[l + 1]
+    s.left = s.left - q
     s.took = true
-    local q = int(l.quantity)
-    local share = list and field(s, ask.b)
-    put(s, 'h:' .. ask.order, 'T|' .. q .. '|' .. ask.buyer)
-    put(s, ask.b, (share and share ~= '' and share .. ',' or '') .. ask.order .. '=' .. q)
+    put(s, hold, 'T|' .. q .. '|' .. buyer)
+    skus = skus and skus .. ',' .. s.sku or s.sku
   end
-  put(sale, ask.o, 'A|' .. entry .. '|' .. ask.buyer)
-  put(sale, ask.b, list and list .. ',' .. ask.order or ask.order)
-  if ask.k then put(sale, ask.k, ask.order .. '|' .. ask.body) end
-  return entry
+  local list = sale.f[ARGV[at + BUYER]]
+  put(sale, ARGV[at + ORDER], 'A|' .. head .. '.' .. #blobs .. '|' .. skus .. '|' .. buyer)
+  put(sale, ARGV[at + BUYER], list and list .. ',' .. order or order)
+  if ARGV[at + KEY] ~= '' then put(sale, ARGV[at + KEY], order .. '|' .. ARGV[at + BODY]) end
+  return 100 + #blobs
 end
 
-local answer = {now}
-for i, ask in ipairs(asks) do
-  local outcome, order, more = judge(ask)
+local answer, count = {now, head}, 2
+at = first
+while at <= #ARGV do
+  local group = groups[ARGV[at]]
+  local outcome, order, more = judge(at, group)
   if outcome == 1 then
-    answer[i + 1] = {1, ask.order, take(ask)}
+    outcome = take(at, group)
   elseif order then
-    answer[i + 1] = {outcome, order, more}
-  else
-    answer[i + 1] = outcome
+    outcome = {outcome, order, more}
   end
+  count = count + 1
+  answer[count] = outcome
+  at = at + LINES + 2 * ARGV[at + COUNT] + 1
 end
 
 if #blobs == 0 then return answer end
@@ -201,7 +195,7 @@ if #blobs == 0 then return answer end
 -- The entry goes first: scripts do not roll back, and an entry without its
 -- writes is found by recovery while writes without an entry are not.
 local terms, named = {}, {}
-for _, group in ipairs(groups) do
+for _, group in pairs(groups) do
   if group.took and not named[group.name] then
     named[group.name] = true
     terms[#terms + 1] = group.name .. ':' .. group.sale.f.terms
