@@ -12,12 +12,14 @@ import (
 //	<ns>:{…}:journal                       stream: ids epoch-n, fields b (body) and d (digest after it)
 //	<ns>:{…}:sale:<sale>:<bucket>          hash: state, applied, terms, opens, closes (µs), limit, orders_per_buyer,
 //	                                       rebuy, paused, closed, hold, token; and
-//	                                       o:<order> = letter|entry|buyer (A accepted, E ended, T tombstone, R refused),
+//	                                       o:<order> = letter|entry|items|buyer (A accepted, E ended, T tombstone, R refused),
 //	                                       b:<buyer> = order ids in the order of their entries,
 //	                                       k:<key>   = order|body hash
 //	<ns>:{…}:stock:<sale>:<sku>:<bucket>   hash: state, applied, available, token; and
-//	                                       h:<order, withdrawal or move> = letter|quantity|buyer (T taken, R returned, X refused),
-//	                                       b:<buyer> = order=units,… of the holds that are taken
+//	                                       h:<order, withdrawal or move> = letter|quantity|buyer (T taken, R returned, X refused)
+//
+// A buyer's net units are summed over the holds of the live orders in b:<buyer>;
+// no counter of them exists that could go wrong.
 //
 // scripts/common.lua carries the layout's version.
 type keys struct {

@@ -98,15 +98,22 @@ func plain(s string) bool {
 func (g *Gate) send(ctx context.Context, lane int, batch []*ask) {
 	reply, doubt, err := g.run(ctx, g.reserveCall(lane, batch))
 	answers := list(reply)
-	if err == nil && len(answers) != len(batch)+1 {
+	if err == nil && len(answers) != len(batch)+2 {
 		err = unknown(fmt.Errorf("read the answer of script reserve: got %d values for %d purchases", len(answers), len(batch)))
 	}
-	for i, a := range batch {
-		if err != nil {
+	if err != nil {
+		for _, a := range batch {
 			a.answer(commands.Verdict{}, err)
-			continue
 		}
-		v := verdict(answers[0], answers[i+1])
+		return
+	}
+	now, head := moment(answers[0]), entryID(answers[1])
+	for i, a := range batch {
+		v := verdict(a.r.Order, answers[i+2])
+		v.Now = now
+		if v.Outcome == domain.Reserved {
+			v.Entry.Epoch, v.Entry.N = head.Epoch, head.N
+		}
 		if doubt && !settles(v, a.r.Order) {
 			// An attempt before this one may still arrive and take units.
 			a.answer(commands.Verdict{}, unknown(errors.New("an earlier attempt of this call was not answered")))
@@ -123,23 +130,31 @@ func settles(v commands.Verdict, order string) bool {
 	return (own && v.Order == order) || v.Outcome == domain.Refused
 }
 
-func verdict(now, answer any) commands.Verdict {
-	v := commands.Verdict{Now: moment(now)}
-	l, ok := answer.([]any)
-	if !ok || len(l) < 3 {
-		v.Outcome = domain.NotReady
-		if n, ok := answer.(int64); ok {
-			v.Outcome = domain.Outcome(n)
+// taken is what the script adds to the place in the entry of what it took.
+const taken = 100
+
+// verdict reads the answer about an own order; the clock and the entry are the
+// batch's.
+func verdict(own string, answer any) commands.Verdict {
+	switch a := answer.(type) {
+	case int64:
+		if a > taken {
+			return commands.Verdict{Outcome: domain.Reserved, Order: own, Entry: domain.EntryID{I: int(a - taken)}}
 		}
+		return commands.Verdict{Outcome: domain.Outcome(a)}
+	case []any:
+		if len(a) < 3 {
+			break
+		}
+		v := commands.Verdict{Outcome: domain.Outcome(number(a[0])), Order: text(a[1])}
+		if v.Outcome == domain.TooEarly {
+			v.OpensAt = moment(a[2])
+			return v
+		}
+		v.Entry = entryID(a[2])
 		return v
 	}
-	v.Outcome = domain.Outcome(number(l[0]))
-	if v.Outcome == domain.TooEarly {
-		v.OpensAt = moment(l[2])
-		return v
-	}
-	v.Order, v.Entry = text(l[1]), entryID(l[2])
-	return v
+	return commands.Verdict{Outcome: domain.NotReady}
 }
 
 // group is the purchases of a call that are judged over the same items.
@@ -160,14 +175,16 @@ func (g *Gate) reserveCall(lane int, batch []*ask) call {
 	for _, gr := range groups {
 		c.keys = append(append(c.keys, g.keys.sale(gr.place)), g.keys.stocks(gr.place, gr.items)...)
 		c.args = append(c.args, `"`+gr.place.Sale+`"`, len(gr.items))
+		for _, sku := range gr.items {
+			c.args = append(c.args, sku)
+		}
 	}
 	for i, a := range batch {
-		eligible := "0"
-		if a.r.Eligible {
-			eligible = "1"
+		gr, key := member[i], ""
+		if a.r.Key != "" {
+			key = "k:" + a.r.Key
 		}
-		gr := member[i]
-		c.args = append(c.args, gr.number, a.r.Order, a.r.Buyer, a.r.Key, a.r.BodyHash, eligible, len(a.r.Lines))
+		c.args = append(c.args, gr.number, "o:"+a.r.Order, "b:"+a.r.Buyer, key, a.r.BodyHash, boolArg(a.r.Eligible), len(a.r.Lines))
 		for _, l := range a.r.Lines {
 			c.args = append(c.args, gr.lines[l.SKU], l.Quantity)
 		}

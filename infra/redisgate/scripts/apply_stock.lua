@@ -1,6 +1,6 @@
 -- Brings consecutive events of a stock stream into its hash: domain.Stock.Fold,
 -- and what the events say of orders into the sale's record.
--- KEYS: sale's record, stock hash. ARGV: from, to, then per event: kind, id,
+-- KEYS: sale's record, stock hash. ARGV: from, to, item, then per event: kind, id,
 --   quantity, buyer, entry, key, body hash. Kinds: I in, W out (withdrawn, moved),
 --   R reserved, C returned, X refused.
 -- Answer: done, state, applied.
@@ -13,7 +13,7 @@ if not sale.f.state or not state or applied ~= ARGV[1] then
 end
 
 local holds, orders = {}, {}
-for at = 3, #ARGV, 7 do
+for at = 4, #ARGV, 7 do
   if ARGV[at] ~= 'I' then
     holds[#holds + 1] = 'h:' .. ARGV[at + 1]
     if ARGV[at] ~= 'W' then orders[#orders + 1] = 'o:' .. ARGV[at + 1] end
@@ -40,7 +40,7 @@ local function list_order(order, buyer, entry)
     if other == order then return end
     local record = not placed and field(sale, 'o:' .. other)
     if record then
-      local _, e = split(record)
+      local _, e = split_record(record)
       if earlier(entry, e or '') then
         out[#out + 1] = order
         placed = true
@@ -52,22 +52,9 @@ local function list_order(order, buyer, entry)
   put(sale, 'b:' .. buyer, table.concat(out, ','))
 end
 
-local function share_without(order, buyer)
-  local out = {}
-  for other, q in string.gmatch(field(stock, 'b:' .. buyer) or '', '([^=,]+)=(%d+)') do
-    if other ~= order then out[#out + 1] = other .. '=' .. q end
-  end
-  return out
-end
-
 local function take(e)
   left = left - e.quantity
   put(stock, 'h:' .. e.id, 'T|' .. int(e.quantity) .. '|' .. e.buyer)
-  if e.buyer ~= '' then
-    local share = share_without(e.id, e.buyer)
-    share[#share + 1] = e.id .. '=' .. int(e.quantity)
-    put(stock, 'b:' .. e.buyer, table.concat(share, ','))
-  end
 end
 
 local function give_back(e, letter)
@@ -76,24 +63,24 @@ local function give_back(e, letter)
   if hold then
     local was
     was, quantity, buyer = split(hold)
-    if was == 'T' then
-      left = left + tonumber(quantity)
-      put(stock, 'b:' .. buyer, table.concat(share_without(e.id, buyer), ','))
-    end
+    if was == 'T' then left = left + tonumber(quantity) end
   end
   put(stock, 'h:' .. e.id, letter .. '|' .. quantity .. '|' .. buyer)
 end
 
--- Says in the sale's record what became of an order.
+-- Says in the sale's record what became of an order, and that this item is in it.
 local function record(e, letter)
   local known = sale.f['o:' .. e.id]
-  local entry = e.entry
+  local entry, skus = e.entry, ARGV[3]
   if known then
-    local was, old = split(known)
-    if was == letter then return end
+    local _, old, others = split_record(known)
     if old ~= '' then entry = old end
+    if others ~= '' then
+      skus = others
+      if not string.find(',' .. others .. ',', ',' .. ARGV[3] .. ',', 1, true) then skus = others .. ',' .. ARGV[3] end
+    end
   end
-  put(sale, 'o:' .. e.id, letter .. '|' .. entry .. '|' .. e.buyer)
+  put(sale, 'o:' .. e.id, letter .. '|' .. entry .. '|' .. skus .. '|' .. e.buyer)
   if letter ~= 'R' then list_order(e.id, e.buyer, entry) end
 end
 
@@ -102,12 +89,12 @@ local function reserved(e)
   if unknown then take(e) end
   local known = sale.f['o:' .. e.id]
   local letter = known and string.sub(known, 1, 1)
-  if letter == 'A' or (letter == 'E' and not unknown) then return end
+  if not unknown and (letter == 'A' or letter == 'E') then return end
   record(e, 'A')
   if e.key ~= '' then put(sale, 'k:' .. e.key, e.id .. '|' .. e.body) end
 end
 
-for at = 3, #ARGV, 7 do
+for at = 4, #ARGV, 7 do
   local e = {kind = ARGV[at], id = ARGV[at + 1], quantity = tonumber(ARGV[at + 2]), buyer = ARGV[at + 3],
     entry = ARGV[at + 4], key = ARGV[at + 5], body = ARGV[at + 6]}
   if e.kind == 'I' then

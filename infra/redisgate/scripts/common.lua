@@ -90,10 +90,11 @@ local function flush(h)
   h.w = {}
 end
 
--- "letter|middle|rest" of an order record or a hold.
-local function split(v)
-  return string.match(v, '^(%a)|([^|]*)|(.*)$')
-end
+-- A hold: letter, quantity, buyer.
+local function split(v) return string.match(v, '^(%a)|([^|]*)|(.*)$') end
+
+-- An order record: letter, entry, items, buyer.
+local function split_record(v) return string.match(v, '^(%a)|([^|]*)|([^|]*)|(.*)$') end
 
 local function make_stub(key, token)
   redis.call('DEL', key)

@@ -7,7 +7,7 @@ local since = '0'
 if lane.selling then since = int(math.max(0, lane.now - tonumber(lane.opened))) end
 if v[1] ~= 'open' then return {'', int(lane.epoch), '', '', since} end
 if v[2] then
-  local letter, entry, buyer = split(v[2])
+  local letter, entry, _, buyer = split_record(v[2])
   return {letter, int(lane.epoch), entry, buyer, since}
 end
 return {lane.selling and '?' or '', int(lane.epoch), '', '', since}

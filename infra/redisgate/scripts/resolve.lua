@@ -5,8 +5,8 @@ local lane = read_lane(KEYS[1], ARGV[1])
 local v = redis.call('HMGET', KEYS[2], 'state', 'o:' .. ARGV[2])
 if not lane.selling or v[1] ~= 'open' then return {'', int(lane.epoch), ''} end
 if v[2] then
-  local letter, entry = split(v[2])
+  local letter, entry = split_record(v[2])
   return {letter, int(lane.epoch), entry}
 end
-redis.call('HSET', KEYS[2], 'o:' .. ARGV[2], 'T||' .. ARGV[3])
+redis.call('HSET', KEYS[2], 'o:' .. ARGV[2], 'T|||' .. ARGV[3])
 return {'T', int(lane.epoch), ''}
