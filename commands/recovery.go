@@ -76,7 +76,7 @@ func (k *Keeper) raiseEpoch(ctx context.Context, lane int, seen LaneState) (int6
 // stub notes in the log that the gate is about to hold this bucket, and makes
 // closed stubs of what is missing, and of what must start again.
 func (k *Keeper) stub(ctx context.Context, b saleBucket, reset []string, epoch int64) error {
-	if err := k.notePreheat(ctx, b.place); err != nil {
+	if _, err := k.notePreheat(ctx, b.place); err != nil {
 		return err
 	}
 	ok, err := k.gate.Stubs(ctx, b.place, b.skus, reset, epoch)
@@ -90,26 +90,27 @@ func (k *Keeper) stub(ctx context.Context, b saleBucket, reset []string, epoch i
 }
 
 // notePreheat records, before the gate holds a bucket for the first time, that
-// it does: a record that is missing later was lost.
-func (k *Keeper) notePreheat(ctx context.Context, place domain.Place) error {
+// it does: a record that is missing later was lost. first tells whether this call
+// recorded it.
+func (k *Keeper) notePreheat(ctx context.Context, place domain.Place) (first bool, err error) {
 	for range changeTries {
 		sale, err := k.sales.Fold(ctx, place.Sale)
 		if err != nil {
-			return err
+			return false, err
 		}
 		ev := sale.Preheat(place.Bucket)
 		if ev == nil {
-			return nil
+			return false, nil
 		}
 		receipt, err := appendSale(ctx, k.env, k.log, sale, ev, Actor{By: "keeper"})
 		if err != nil {
-			return err
+			return false, err
 		}
 		if receipt.Outcome != eventstore.Conflict {
-			return nil
+			return true, nil
 		}
 	}
-	return fmt.Errorf("sale %s: note its preheat: %w", place.Sale, errCursorMoved)
+	return false, fmt.Errorf("sale %s: note its preheat: %w", place.Sale, errCursorMoved)
 }
 
 // drain records every purchase of the journal whose order is undecided. It
