@@ -80,10 +80,32 @@ func NewConsumers(subscribers Subscribers, receivers []Receiver, options Consume
 // Run consumes until ctx ends, then waits for deliveries under way, closes the
 // subscribers and gives nil. It may be called once.
 func (c *Consumers) Run(ctx context.Context) error {
-	if err := c.router.Run(ctx); err != nil {
+	ended, closed := make(chan struct{}), make(chan error, 1)
+	go func() { closed <- c.close(ctx, ended) }()
+	// The router is closed, not cancelled: cancelled it would sometimes leave the
+	// subscribers open, and it would cancel what is under way.
+	err := c.router.Run(context.WithoutCancel(ctx))
+	close(ended)
+	if err := errors.Join(err, <-closed); err != nil {
 		return fmt.Errorf("consume: %w", err)
 	}
 	return nil
+}
+
+// close closes the router when ctx ends. A router that is not running yet
+// cannot be closed.
+func (c *Consumers) close(ctx context.Context, ended <-chan struct{}) error {
+	select {
+	case <-c.router.Running():
+	case <-ended:
+		return nil
+	}
+	select {
+	case <-ctx.Done():
+		return c.router.Close()
+	case <-ended:
+		return nil
+	}
 }
 
 // Running is closed once everything is subscribed.
