@@ -55,65 +55,17 @@ func applied(l []any) commands.Applied {
 // eventArgs is how many arguments describe an event to the script.
 const eventArgs = 7
 
-// stockArgs writes the events of a page as the script reads them, and refuses a
-// page with holes, of another stream, or with quantities outside the bounds.
+// stockArgs writes the events of a page as the script reads them.
 func stockArgs(p commands.StockPage) ([]any, error) {
-	key := domain.StockKey{Sale: p.Place.Sale, SKU: p.SKU, Bucket: p.Place.Bucket}
-	args := make([]any, 0, len(p.Events)*eventArgs)
-	for i, e := range p.Events {
-		if e.At.Number != p.From.Number+int64(i)+1 {
-			return nil, fmt.Errorf("apply to %s after version %d: event %d of the page has version %d", key.Stream(), p.From.Number, i+1, e.At.Number)
-		}
-		a, err := describe(e.Event)
-		if err != nil {
-			return nil, fmt.Errorf("apply version %d to %s: %w", e.At.Number, key.Stream(), err)
-		}
-		// A release of nothing opens the stream of a bucket that starts empty.
-		if a.key != key || a.quantity < 0 || (a.quantity == 0 && a.kind != "I") || a.quantity > domain.MaxQuantity {
-			return nil, fmt.Errorf("apply version %d to %s: event of %s with %d units", e.At.Number, key.Stream(), a.key.Stream(), a.quantity)
-		}
-		if a.kind != "I" && (!plain(a.id) || !namedBuyer(a)) {
-			return nil, fmt.Errorf("apply version %d to %s: order %q of buyer %q: not ids of ours", e.At.Number, key.Stream(), a.id, a.buyer)
-		}
-		args = append(args, a.kind, a.id, a.quantity, a.buyer, a.entry, a.idempotency, a.body)
+	changes, err := p.Changes()
+	if err != nil {
+		return nil, err
+	}
+	args := make([]any, 0, len(changes)*eventArgs)
+	for _, c := range changes {
+		args = append(args, string(c.Kind), c.ID, c.Quantity, c.Buyer, c.Entry, c.Key, c.BodyHash)
 	}
 	return args, nil
-}
-
-// namedBuyer tells whether an event names its buyer as it must. A refusal may
-// have none: what could not be recorded may have named nobody who could buy.
-func namedBuyer(a described) bool {
-	return a.kind == "W" || (a.kind == "X" && a.buyer == "") || domain.ValidBuyer(a.buyer)
-}
-
-// described is an event as apply_stock.lua knows it.
-type described struct {
-	key                    domain.StockKey
-	kind, id, buyer, entry string
-	idempotency, body      string
-	quantity               int64
-}
-
-func describe(e domain.Event) (described, error) {
-	switch e := e.(type) {
-	case *domain.StockReleased:
-		return described{key: domain.StockKey{Sale: e.SaleID, SKU: e.SKU, Bucket: e.Bucket}, kind: "I", quantity: e.Quantity}, nil
-	case *domain.StockMovedIn:
-		return described{key: domain.StockKey{Sale: e.SaleID, SKU: e.SKU, Bucket: e.Bucket}, kind: "I", quantity: e.Quantity}, nil
-	case *domain.StockWithdrawn:
-		return described{key: domain.StockKey{Sale: e.SaleID, SKU: e.SKU, Bucket: e.Bucket}, kind: "W", id: e.WithdrawID, quantity: e.Quantity}, nil
-	case *domain.StockMovedOut:
-		return described{key: domain.StockKey{Sale: e.SaleID, SKU: e.SKU, Bucket: e.Bucket}, kind: "W", id: e.MoveID, quantity: e.Quantity}, nil
-	case *domain.StockReserved:
-		return described{key: domain.StockKey{Sale: e.SaleID, SKU: e.SKU, Bucket: e.Bucket}, kind: "R", id: e.OrderID, quantity: e.Quantity,
-			buyer: e.BuyerID, entry: e.Entry, idempotency: e.Key, body: e.BodyHash}, nil
-	case *domain.StockReturned:
-		return described{key: domain.StockKey{Sale: e.SaleID, SKU: e.SKU, Bucket: e.Bucket}, kind: "C", id: e.OrderID, quantity: e.Quantity, buyer: e.BuyerID}, nil
-	case *domain.StockRefused:
-		return described{key: domain.StockKey{Sale: e.SaleID, SKU: e.SKU, Bucket: e.Bucket}, kind: "X", id: e.OrderID, quantity: e.Quantity,
-			buyer: e.BuyerID, entry: e.Entry}, nil
-	}
-	return described{}, fmt.Errorf("%s: %w", e.EventType(), domain.ErrUnknownEvent)
 }
 
 // ApplySale brings a sale's record forward: see commands.Applier.

@@ -11,7 +11,7 @@ import (
 
 // Resolve finds out what became of an order: see commands.Gate.
 func (g *Gate) Resolve(ctx context.Context, ref domain.OrderRef, buyer string) (commands.Resolution, error) {
-	if !plain(ref.ID) || !domain.ValidBuyer(buyer) {
+	if !commands.PlainID(ref.ID) || !domain.ValidBuyer(buyer) {
 		return commands.Resolution{}, nothing(fmt.Errorf("resolve order %q of buyer %q: not ids of ours", ref.ID, buyer))
 	}
 	l, err := g.runList(ctx, g.orderCall(g.scripts.resolve, ref, ref.ID, buyer), 3)
@@ -24,7 +24,7 @@ func (g *Gate) Resolve(ctx context.Context, ref domain.OrderRef, buyer string) (
 // Order looks an order up: see commands.Gate. An owner meets the order while its
 // lane is closed, too.
 func (g *Gate) Order(ctx context.Context, ref domain.OrderRef) (commands.GateOrder, error) {
-	if !plain(ref.ID) {
+	if !commands.PlainID(ref.ID) {
 		return commands.GateOrder{}, nothing(fmt.Errorf("look up order %q: not an id of ours", ref.ID))
 	}
 	l, err := g.runList(ctx, g.orderCall(g.scripts.order, ref, ref.ID), 5)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"seckill/commands"
 	"seckill/domain"
@@ -16,7 +15,7 @@ import (
 // lane share script calls. A caller whose ctx ends before its purchase was sent
 // hears that nothing happened; afterwards the outcome is unknown.
 func (g *Gate) Reserve(ctx context.Context, r commands.Reservation) (commands.Verdict, error) {
-	if err := g.checkReservation(&r); err != nil {
+	if err := r.Check(g.keys.store); err != nil {
 		return commands.Verdict{}, nothing(err)
 	}
 	blob, err := commands.EncodePurchase(r)
@@ -49,49 +48,6 @@ func (g *Gate) Reserve(ctx context.Context, r commands.Reservation) (commands.Ve
 	default:
 		return commands.Verdict{}, unknown(ctx.Err())
 	}
-}
-
-// checkReservation refuses what must never reach a script: text that would break
-// the records apart, and numbers that Lua does not hold exactly.
-func (g *Gate) checkReservation(r *commands.Reservation) error {
-	if _, err := domain.ParseSaleID(r.Place.Sale); err != nil || r.Place.Store != g.keys.store ||
-		r.Place.Bucket < 0 || r.Place.Bucket >= domain.MaxBuckets {
-		return fmt.Errorf("reserve at %+v: no such place in this gate", r.Place)
-	}
-	if !plain(r.Order) || !domain.ValidBuyer(r.Buyer) {
-		return fmt.Errorf("reserve order %q for buyer %q: not ids of ours", r.Order, r.Buyer)
-	}
-	if (r.Key != "" && !plain(r.Key)) || strings.Contains(r.BodyHash, "|") {
-		return errors.New("reserve: idempotency key and body hash must be hexadecimal digests")
-	}
-	if len(r.Lines) < 1 || len(r.Lines) > domain.MaxLines {
-		return fmt.Errorf("reserve %d lines: want 1 to %d", len(r.Lines), domain.MaxLines)
-	}
-	var units int64
-	for i, l := range r.Lines {
-		if l.Quantity < 1 || l.Quantity > domain.MaxQuantity {
-			return fmt.Errorf("reserve %d units of %q: want 1 to %d", l.Quantity, l.SKU, domain.MaxQuantity)
-		}
-		if units += l.Quantity; units > domain.MaxQuantity {
-			return fmt.Errorf("reserve more than %d units in all", domain.MaxQuantity)
-		}
-		twice := slices.ContainsFunc(r.Lines[:i], func(o domain.Line) bool { return o.SKU == l.SKU })
-		if twice || !domain.ValidSKU(l.SKU) {
-			return fmt.Errorf("reserve item %q: want a valid SKU, once", l.SKU)
-		}
-	}
-	return nil
-}
-
-// plain tells whether s is 1 to 128 letters, digits, '-' or '_'.
-func plain(s string) bool {
-	for i := 0; i < len(s); i++ {
-		c := s[i]
-		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '-' && c != '_' {
-			return false
-		}
-	}
-	return len(s) > 0 && len(s) <= 128
 }
 
 // send makes one call for the batch and answers everybody in it.
