@@ -5,7 +5,8 @@
 #   $3 signal that stops the server
 #   $4 … the server's command
 #
-# File descriptor 3 holds the keeper's own lock: while it is locked, a keeper lives.
+# File descriptor 3 holds the keeper's own lock. The server inherits it: while it
+# is locked, the keeper or its server lives, and no other may work on the files.
 users=$1 state=$2 signal=$3
 shift 3
 
@@ -17,10 +18,10 @@ trap '' INT TERM HUP
 	trap - USR1
 	exec 3<&- 9<"$users"
 	# The lock comes when nobody uses the server any more. It is held until the
-	# keeper's lock has gone, so that a new user waits for the end of the stop.
+	# keeper has ended, so that a new user waits for the end of the stop. The word
+	# is repeated: one that comes just before a wait does not wake the keeper.
 	flock -x 9
-	kill -USR1 $$
-	while kill -0 $$ 2>/dev/null; do sleep 0.02; done
+	while kill -USR1 $$ 2>/dev/null; do sleep 0.1 9<&-; done
 ) &
 waiter=$!
 
@@ -36,7 +37,7 @@ stop() {
 
 deaths=0
 while [ -z "$stopping" ]; do
-	setpriv --pdeathsig "$signal" -- "$@" 3<&- &
+	setpriv --pdeathsig "$signal" -- "$@" &
 	store=$!
 	while kill -0 "$store" 2>/dev/null; do
 		if [ -n "$stopping" ] && [ -z "$waited" ]; then
