@@ -2,6 +2,8 @@ package cli
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -46,6 +48,20 @@ func (l Locks) Lock(ctx context.Context, name string) (context.Context, func(), 
 	}, nil
 }
 
+// lead runs work whenever this process leads name, until ctx ends. It gives the
+// error of work, or why it could not lead.
+func (l Locks) lead(ctx context.Context, name string, work func(context.Context) error) error {
+	held, release, err := l.Lock(ctx, name)
+	if err != nil {
+		return fmt.Errorf("lead %s: %w", name, err)
+	}
+	defer release()
+	leading, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(held, cancel)()
+	return work(leading)
+}
+
 // Views answers what commands ask of the read models.
 type Views struct {
 	views *projections.Views
@@ -66,6 +82,9 @@ func (v *Views) Order(ctx context.Context, id string) (commands.OrderAnswer, boo
 // OrdersOfBuyer pages through a buyer's orders; see commands.OrderView.
 func (v *Views) OrdersOfBuyer(ctx context.Context, sale, buyer string, limit int, cursor string) (commands.OrderPage, error) {
 	page, err := v.views.OrdersOfBuyer(ctx, sale, buyer, limit, cursor)
+	if errors.Is(err, projections.ErrBadCursor) {
+		return commands.OrderPage{}, domain.Invalid(domain.FieldError{Field: "cursor", Reason: "was not given by us"})
+	}
 	if err != nil {
 		return commands.OrderPage{}, err
 	}

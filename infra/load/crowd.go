@@ -50,10 +50,10 @@ func (c *Crowd) Build(dst []byte, buyer int) []byte {
 	return append(dst, c.body...)
 }
 
-// reply is what we read of an answer's body.
+// reply is what we read of the answer to a purchase. The status in it is left
+// out: it is a word of an order, and a number in a problem.
 type reply struct {
 	OrderID      string `json:"order_id"`
-	Status       string `json:"status"`
 	Repeat       bool   `json:"repeat"`
 	Code         string `json:"code"`
 	RetryAfterMS int64  `json:"retry_after_ms"`

@@ -52,6 +52,9 @@ func (s *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func answer(w http.ResponseWriter, status int, body map[string]any) {
+	if body["code"] != nil {
+		body["status"] = status // a problem document's
+	}
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(body)
 }

@@ -37,7 +37,9 @@ func (f *Followers) Judge(_ int, a Answer) Next {
 	if a.Err != nil {
 		return Next{Outcome: fault(a.Err), Failed: true}
 	}
-	var r reply
+	var r struct {
+		Status string `json:"status"`
+	}
 	if a.Status != http.StatusOK || json.Unmarshal(a.Body, &r) != nil {
 		return Next{Outcome: "status " + strconv.Itoa(a.Status), Failed: true}
 	}

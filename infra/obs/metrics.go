@@ -15,7 +15,6 @@ import (
 // listed is counted under "other".
 type Known struct {
 	Outcomes    []string // of purchases, as the HTTP server names them
-	Routes      []string // route patterns of the HTTP server
 	Scripts     []string // of the gate
 	Projections []string
 	Alarms      []string // kinds
@@ -33,6 +32,7 @@ var laneStates = [...]string{"selling", "closed", "missing"}
 type Metrics struct {
 	registry *prometheus.Registry
 	known    Known
+	routes   []string
 
 	purchases    *prometheus.CounterVec
 	purchaseTime prometheus.Histogram
@@ -50,11 +50,10 @@ type Metrics struct {
 	appendBatches, appendEvents, appendRetries prometheus.Counter
 	appendTime                                 prometheus.Histogram
 
-	logPosition, relayPosition             prometheus.Gauge
-	projectionPosition, projectionLag      *prometheus.GaugeVec
-	relayEnvelopes, relayEvents, relayFail prometheus.Gauge
-	lanes                                  *prometheus.GaugeVec
-	kept                                   prometheus.Gauge
+	logPosition, relayPosition        prometheus.Gauge
+	projectionPosition, projectionLag *prometheus.GaugeVec
+	lanes                             *prometheus.GaugeVec
+	kept                              prometheus.Gauge
 }
 
 // times are the buckets of durations in seconds, from a tenth of a millisecond.
@@ -97,9 +96,6 @@ func (m *Metrics) recording(f factory) {
 func (m *Metrics) following(f factory) {
 	m.logPosition = f.gauge("log_position", "Position of the newest event.")
 	m.relayPosition = f.gauge("relay_position", "Position up to which the log is published.")
-	m.relayEnvelopes = f.gauge("relay_envelopes", "Envelopes published by this process.")
-	m.relayEvents = f.gauge("relay_events", "Events published by this process.")
-	m.relayFail = f.gauge("relay_failures", "Attempts to publish that failed in this process.")
 	m.projectionPosition = f.gauges("projection_position", "Position that every shard of a projection has reached.", "projection")
 	m.projectionLag = f.gauges("projection_lag_events", "Events between the head of the log and the projection.", "projection")
 	m.lanes = f.gauges("lanes", "Lanes of the gate by state.", "state")
@@ -111,12 +107,7 @@ func (m *Metrics) start() {
 	for _, outcome := range append(slices.Clone(m.known.Outcomes), other) {
 		m.purchases.WithLabelValues(outcome)
 	}
-	for _, route := range append(slices.Clone(m.known.Routes), other) {
-		m.requestTime.WithLabelValues(route)
-		for _, class := range statusClasses {
-			m.requests.WithLabelValues(route, class)
-		}
-	}
+	m.Serve(nil)
 	for _, script := range append(slices.Clone(m.known.Scripts), other) {
 		m.scriptTime.WithLabelValues(script)
 		m.scriptBatch.WithLabelValues(script)
@@ -134,6 +125,18 @@ func (m *Metrics) start() {
 	}
 }
 
+// Serve names the routes of the HTTP server, before it serves: the server is made
+// after the metrics that it counts with.
+func (m *Metrics) Serve(routes []string) {
+	m.routes = routes
+	for _, route := range append(slices.Clone(routes), other) {
+		m.requestTime.WithLabelValues(route)
+		for _, class := range statusClasses {
+			m.requests.WithLabelValues(route, class)
+		}
+	}
+}
+
 // Handler serves /metrics.
 func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
@@ -147,7 +150,7 @@ func (m *Metrics) Purchase(outcome string, took time.Duration) {
 
 // Request counts an HTTP request; route is its pattern.
 func (m *Metrics) Request(route string, status int, took time.Duration) {
-	route = oneOf(m.known.Routes, route)
+	route = oneOf(m.routes, route)
 	class := statusClasses[min(max(status/100, 1), len(statusClasses))-1]
 	m.requests.WithLabelValues(route, class).Inc()
 	m.requestTime.WithLabelValues(route).Observe(took.Seconds())
@@ -180,16 +183,11 @@ func (m *Metrics) Appended(events, tries int, took time.Duration) {
 	m.appendTime.Observe(took.Seconds())
 }
 
-// Relayed shows where the relay of this process stands.
-func (m *Metrics) Relayed(position, envelopes, events, failures int64) {
-	m.relayPosition.Set(float64(position))
-	m.relayEnvelopes.Set(float64(envelopes))
-	m.relayEvents.Set(float64(events))
-	m.relayFail.Set(float64(failures))
-}
-
 // LogAt shows the head of the log.
 func (m *Metrics) LogAt(position int64) { m.logPosition.Set(float64(position)) }
+
+// RelayAt shows up to where the log is published.
+func (m *Metrics) RelayAt(position int64) { m.relayPosition.Set(float64(position)) }
 
 // ProjectionAt shows how far a projection is, and how far from the head.
 func (m *Metrics) ProjectionAt(name string, position, head int64) {

@@ -1,0 +1,167 @@
+package cli
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"seckill/commands"
+	"seckill/eventstore/pgstore"
+	"seckill/infra/config"
+	"seckill/infra/crash"
+	"seckill/infra/obs"
+	"seckill/infra/pg"
+	"seckill/infra/redisgate"
+	"seckill/projections"
+)
+
+// app is the application, put together over opened stores. Nothing of it runs
+// by itself but the event store's appender; parts.go runs the roles.
+type app struct {
+	settings config.Settings
+	log      *slog.Logger
+	metrics  *obs.Metrics
+	stores   addresses
+
+	pool *pgxpool.Pool
+	gate *redisgate.Gate
+	sink *pgstore.Store
+	// stored rings when this process has stored events.
+	stored bell
+
+	env        *commands.Env
+	sales      *commands.Sales
+	views      *Views
+	projector  *projections.Projector
+	progress   projections.Progress
+	keeper     *commands.Keeper
+	follower   *commands.Follower
+	finder     *commands.Finder
+	kept       *commands.Kept
+	purchaser  *commands.Purchaser
+	shower     *commands.Shower
+	operator   *commands.Operator
+	reconciler *commands.Reconciler
+
+	closers []func(context.Context) error
+}
+
+// appConns bounds the readers' connections of a process.
+const appConns = 16
+
+// openApp opens the stores and puts everything together. When it fails, nothing
+// of it is left open.
+func (c console) openApp(ctx context.Context, log *slog.Logger) (_ *app, err error) {
+	a := &app{settings: c.settings, log: log, metrics: newMetrics()}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, a.close(ctx))
+		}
+	}()
+	if a.stores, err = c.addresses(ctx, needDatabase|needGate, log); err != nil {
+		return nil, err
+	}
+	a.onClose(a.stores.stop)
+	if a.pool, err = openDatabase(ctx, a.stores, c.settings, appConns); err != nil {
+		return nil, err
+	}
+	a.onClose(func(context.Context) error { a.pool.Close(); return nil })
+	id, err := pg.LoadIdentity(ctx, a.pool)
+	if err != nil {
+		return nil, err
+	}
+	a.env = &commands.Env{
+		Store: uint8(id.Store), Keys: OrderKeys(id), Now: time.Now, Random: rand.Reader,
+		NewID: func() uuid.UUID { return uuid.Must(uuid.NewV7()) }, Log: log, Step: crash.At,
+	}
+	if err := a.openLog(); err != nil {
+		return nil, err
+	}
+	if err := a.openGate(ctx); err != nil {
+		return nil, err
+	}
+	return a, a.assemble()
+}
+
+func (a *app) openLog() error {
+	sink, err := pgstore.New(a.pool, a.settings.Namespace, pgstore.Options{
+		Logger: a.log, Step: crash.At, OnStored: a.stored.ring,
+		OnBatch: func(s pgstore.BatchStats) { a.metrics.Appended(s.Events, s.Tries, s.Locked) },
+	})
+	if err != nil {
+		return err
+	}
+	a.sink = sink
+	a.onClose(sink.Close)
+	return nil
+}
+
+func (a *app) openGate(ctx context.Context) error {
+	gate, err := redisgate.Open(ctx, string(a.stores.redis), redisgate.Options{
+		Namespace: a.settings.Namespace, Store: a.env.Store, ProcessToken: a.stores.token, OnCall: a.metrics.Script,
+	})
+	if err != nil {
+		return explainRedis(a.stores.redis, err)
+	}
+	a.gate = gate
+	a.onClose(func(context.Context) error { return gate.Close() })
+	return nil
+}
+
+// assemble makes the commands over the opened stores.
+func (a *app) assemble() error {
+	var err error
+	source := projections.Source{Store: int16(a.env.Store), Log: a.sink}
+	a.projector, err = projections.NewProjector(a.pool, source, projections.All(), projections.Options{Log: a.log})
+	if err != nil {
+		return err
+	}
+	a.progress = projections.Progress{DB: a.pool, Source: source, Projections: projections.All(), Projector: a.projector}
+	a.views = NewViews(a.pool, int16(a.env.Store))
+	a.sales = commands.NewSales(a.sink, a.env.Now, commands.SalesOptions{})
+	a.follower = commands.NewFollower(a.env, a.sink, a.gate)
+	a.keeper = commands.NewKeeper(a.env, a.sales, a.gate, a.sink, a.follower, a.locks(),
+		commands.KeeperOptions{Alarm: a.alarm})
+	lost := &commands.Lost{Env: a.env, Gate: a.gate, Log: a.sink}
+	a.kept = commands.NewKept(a.env, a.gate, a.sink, lost)
+	a.finder = &commands.Finder{
+		Env: a.env, View: a.views, Changes: a.projector.Changes(), Log: a.sink, Gate: a.gate, Journal: a.gate, Lost: lost,
+	}
+	a.purchaser = commands.NewPurchaser(a.env, a.sales, a.gate, a.finder, a.kept, commands.PurchaserOptions{})
+	a.shower = &commands.Shower{Env: a.env, Sales: a.sales, Gate: a.gate, Guards: a.sink}
+	a.operator = &commands.Operator{Env: a.env, Sales: a.sales, Log: a.sink, Gate: a.gate, Follow: a.follower, Preheat: a.keeper.Preheat}
+	a.reconciler = &commands.Reconciler{Env: a.env, Sales: a.sales, Log: a.sink, Gate: a.gate, Views: a.views}
+	return nil
+}
+
+func (a *app) locks() Locks { return Locks{Pool: a.pool, Namespace: a.settings.Namespace} }
+
+func (a *app) alarm(al commands.Alarm) { a.metrics.Alarm(al.Kind) }
+
+// newRecorder makes a recorder; each runs once.
+func (a *app) newRecorder() *commands.Recorder {
+	return commands.NewRecorder(a.env, a.gate, a.sink, a.follower, commands.RecorderOptions{
+		Recorded: func(_, purchases int) { a.metrics.Recorded(purchases) },
+		Alarm:    a.alarm,
+		Suspect:  a.keeper.Suspect,
+	})
+}
+
+func (a *app) onClose(f func(context.Context) error) { a.closers = append(a.closers, f) }
+
+// close closes what was opened, last first. Calling it again does nothing more.
+func (a *app) close(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 40*time.Second)
+	defer cancel()
+	var errs []error
+	for i := len(a.closers) - 1; i >= 0; i-- {
+		errs = append(errs, a.closers[i](ctx))
+	}
+	a.closers = nil
+	return errors.Join(errs...)
+}

@@ -1,0 +1,146 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+
+	"seckill/infra/config"
+)
+
+// Exit codes.
+const (
+	exitGood    = 0
+	exitFailure = 1
+	exitUsage   = 2
+	exitFinding = 3
+)
+
+// program is the command line: the settings, and the one list of commands.
+type program struct {
+	config.Settings
+
+	Demo        demoCmd        `cmd:"" help:"Run a whole flash sale on this machine and prove the result."`
+	Serve       serveCmd       `cmd:"" help:"Run the service, or some of its parts."`
+	Migrate     migrateCmd     `cmd:"" help:"Bring the schema up to this program, or tell where it stands."`
+	Sale        saleCmd        `cmd:"" help:"Create, list, show, close, pause and resume sales."`
+	Replay      replayCmd      `cmd:"" help:"Print stored events."`
+	Checkpoints checkpointsCmd `cmd:"" help:"Tell where each projection stands."`
+	Reconcile   reconcileCmd   `cmd:"" help:"Compare gate, log and views of every sale and report what differs."`
+	Token       tokenCmd       `cmd:"" help:"Print a signed token for a buyer."`
+	Version     versionCmd     `cmd:"" help:"Print the versions of module, Go and schema."`
+}
+
+// console is what a command works with beside its own flags.
+type console struct {
+	settings config.Settings
+	out      io.Writer
+	err      io.Writer
+	signals  <-chan os.Signal
+}
+
+// Main runs the program with the arguments after its name and gives its exit
+// code.
+func Main(args []string) int {
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(signals)
+	return run(args, console{out: os.Stdout, err: os.Stderr, signals: signals})
+}
+
+// helpShown ends a parse that printed its help.
+type helpShown struct{}
+
+func run(args []string, c console) (code int) {
+	defer func() {
+		if v := recover(); v != nil {
+			if _, ok := v.(helpShown); !ok {
+				panic(v)
+			}
+			code = exitGood
+		}
+	}()
+	var p program
+	parser, err := kong.New(&p,
+		kong.Name("seckill"),
+		kong.Description("An event-sourced flash-sale engine. Settings come from flags, else from the environment, else from the file named by --config."),
+		kong.Writers(c.out, c.err),
+		kong.Exit(func(int) { panic(helpShown{}) }),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true}),
+	)
+	if err != nil {
+		return c.fail(fmt.Errorf("build the command line: %w", err))
+	}
+	parsed, err := parser.Parse(args)
+	if err != nil {
+		return c.fail(&usageError{err: err})
+	}
+	c.settings = p.Settings
+	return c.fail(parsed.Run(c))
+}
+
+// usageError is a command line or a setting that cannot work.
+type usageError struct{ err error }
+
+func (e *usageError) Error() string { return e.err.Error() }
+func (e *usageError) Unwrap() error { return e.err }
+
+func usage(format string, args ...any) error { return &usageError{fmt.Errorf(format, args...)} }
+
+// errFound is the end of a command whose check found something. What it found
+// is printed already.
+var errFound = errors.New("the check found something")
+
+// fail tells a person what went wrong and gives the exit code.
+func (c console) fail(err error) int {
+	switch {
+	case err == nil, errors.Is(err, errStopped):
+		return exitGood
+	case errors.Is(err, errFound):
+		return exitFinding
+	}
+	fmt.Fprintln(c.err, "seckill: "+sentence(err))
+	var u *usageError
+	if errors.As(err, &u) {
+		return exitUsage
+	}
+	return exitFailure
+}
+
+// errStopped is the end of a command that a signal stopped in order.
+var errStopped = errors.New("stopped by a signal")
+
+// stoppable gives a context that the first signal ends; the second one ends the
+// process at once. Call done when the command is over.
+func (c console) stoppable() (ctx context.Context, done func()) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	quit, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for _, act := range []func(){func() { cancel(errStopped) }, func() { os.Exit(exitFailure) }} {
+			select {
+			case <-c.signals:
+				act()
+			case <-quit:
+				return
+			}
+		}
+	}()
+	return ctx, func() {
+		close(quit)
+		<-ended
+		cancel(nil)
+	}
+}
+
+// say writes one line for people to stderr.
+func (c console) say(format string, args ...any) {
+	fmt.Fprintln(c.err, strings.TrimRight(fmt.Sprintf(format, args...), "\n"))
+}

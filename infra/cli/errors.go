@@ -1,0 +1,84 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/url"
+	"strings"
+	"syscall"
+
+	"seckill/domain"
+	"seckill/infra/config"
+	"seckill/infra/embedded"
+	"seckill/infra/pg"
+)
+
+// sentence says an error to a person. Errors made for people are said alone,
+// whatever wraps them; of the others the whole chain is the best there is.
+func sentence(err error) string {
+	var database *pg.Problem
+	var settings *config.InvalidError
+	var program *embedded.NotFoundError
+	var refusal *domain.Problem
+	var told *told
+	switch {
+	case errors.As(err, &settings):
+		return settings.Error()
+	case errors.As(err, &told):
+		return told.sentence
+	case errors.As(err, &database):
+		return database.Error()
+	case errors.As(err, &program):
+		return program.Error()
+	case errors.As(err, &refusal):
+		return refusal.Error()
+	case errors.Is(err, context.DeadlineExceeded):
+		return "this took too long and was given up: " + oneLine(err)
+	}
+	return oneLine(err)
+}
+
+func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
+
+// told is an error whose sentence is fit for people; the cause is for logs.
+type told struct {
+	sentence string
+	cause    error
+}
+
+func (t *told) Error() string { return t.sentence }
+func (t *told) Unwrap() error { return t.cause }
+
+// explainListen says why an address cannot be listened on.
+func explainListen(addr string, err error) error {
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return &told{"the address " + addr + " is taken: stop what listens there, or choose another with --http-addr (port 0 takes a free one)", err}
+	case errors.Is(err, syscall.EACCES):
+		return &told{"the address " + addr + " may not be used by this user: choose a port above 1023 with --http-addr", err}
+	}
+	return &told{"the address " + addr + " cannot be listened on: is it one of this machine?", err}
+}
+
+// explainRedis says why the gate's Redis cannot be worked with, without its
+// password.
+func explainRedis(address config.URL, err error) error {
+	where := ""
+	if u, e := url.Parse(string(address)); e == nil {
+		where = " at " + u.Host + u.Path
+	}
+	var network net.Error
+	text := err.Error()
+	switch {
+	case errors.Is(err, context.Canceled):
+		return err
+	case errors.As(err, &network), strings.Contains(text, "EOF"):
+		return &told{"Redis" + where + " cannot be reached: is it running, and does the Redis URL name the right place?", err}
+	case strings.Contains(text, "WRONGPASS"), strings.Contains(text, "NOAUTH"), strings.Contains(text, "invalid password"):
+		return &told{"Redis" + where + " does not let us in: check the user and password of the Redis URL", err}
+	case strings.Contains(text, "LOADING"):
+		return &told{"Redis" + where + " is still loading its data: try again in a moment", err}
+	}
+	return err
+}

@@ -1,0 +1,85 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"seckill/infra/pg"
+)
+
+type migrateCmd struct {
+	Up     migrateUpCmd     `cmd:"" help:"Bring the schema up to this program."`
+	Status migrateStatusCmd `cmd:"" help:"Tell where the schema stands."`
+}
+
+type migrateUpCmd struct {
+	JSON bool `name:"json" help:"Print JSON."`
+}
+
+type migrateStatusCmd struct {
+	JSON bool `name:"json" help:"Print JSON."`
+}
+
+// schema is what the migrate commands print.
+type schema struct {
+	Namespace string   `json:"namespace"`
+	Version   int      `json:"version"`
+	Latest    int      `json:"latest"`
+	Pending   []string `json:"pending"`
+}
+
+// Run migrates.
+func (m *migrateUpCmd) Run(c console) error {
+	return c.withOwner(func(ctx context.Context, a addresses) error {
+		if err := pg.Migrate(ctx, string(a.owner), c.settings.Namespace); err != nil {
+			return err
+		}
+		return c.printSchema(ctx, a, m.JSON)
+	})
+}
+
+// Run tells where the schema stands.
+func (m *migrateStatusCmd) Run(c console) error {
+	return c.withOwner(func(ctx context.Context, a addresses) error { return c.printSchema(ctx, a, m.JSON) })
+}
+
+// withOwner does f with the database's owner address.
+func (c console) withOwner(f func(context.Context, addresses) error) error {
+	ctx, done := c.stoppable()
+	defer done()
+	a, err := c.addresses(ctx, needDatabase, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return err
+	}
+	return joinClose(f(ctx, a), a.stop(ctx))
+}
+
+func (c console) printSchema(ctx context.Context, a addresses, asJSON bool) error {
+	s, err := pg.Status(ctx, string(a.owner), c.settings.Namespace)
+	if err != nil {
+		return err
+	}
+	seen := schema{Namespace: s.Namespace, Version: s.Version, Latest: s.Latest, Pending: append([]string{}, s.Pending...)}
+	if asJSON {
+		return c.json(seen)
+	}
+	fmt.Fprintf(c.out, "schema %s: version %d of %d\n", s.Namespace, s.Version, s.Latest)
+	if len(s.Pending) > 0 {
+		fmt.Fprintf(c.out, "to be applied: %s\n", strings.Join(s.Pending, ", "))
+	}
+	return nil
+}
+
+// joinClose gives what went wrong, in the work or in closing after it. Where
+// both did, only the work is told to a person: sentence picks the first.
+func joinClose(err, closing error) error {
+	if err != nil {
+		return err
+	}
+	if closing != nil {
+		return fmt.Errorf("close: %w", closing)
+	}
+	return nil
+}

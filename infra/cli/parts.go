@@ -1,0 +1,202 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"seckill/api"
+	"seckill/infra/bus"
+	"seckill/infra/lifecycle"
+	"seckill/projections"
+)
+
+// Roles of a process.
+const (
+	roleAPI       = "api"
+	roleRecorder  = "recorder"
+	roleRelay     = "relay"
+	roleProjector = "projector"
+	roleScheduler = "scheduler"
+)
+
+// roles are the parts of the service that a process runs.
+type roles []string
+
+func allRoles() roles {
+	return roles{roleAPI, roleRecorder, roleRelay, roleProjector, roleScheduler}
+}
+
+// parseRoles reads names separated by commas.
+func parseRoles(names []string) (roles, error) {
+	var r roles
+	for _, name := range names {
+		name = strings.TrimSpace(name)
+		if !slices.Contains(allRoles(), name) {
+			return nil, usage("there is no role %q: want some of %s", name, strings.Join(allRoles(), ","))
+		}
+		if !slices.Contains(r, name) {
+			r = append(r, name)
+		}
+	}
+	if len(r) == 0 {
+		return nil, usage("name at least one role of %s", strings.Join(allRoles(), ","))
+	}
+	return r, nil
+}
+
+func (r roles) any(names ...string) bool {
+	return slices.ContainsFunc(names, func(name string) bool { return slices.Contains(r, name) })
+}
+
+// parts lists what runs for some roles, in the order of starting. listener is
+// where the api role serves; it is closed with the app.
+func (a *app) parts(r roles, listener net.Listener) ([]lifecycle.Entry, error) {
+	entries := []lifecycle.Entry{{Name: "stores", Part: lifecycle.Hooks{OnStop: a.close}, StopWithin: 45 * time.Second}}
+	add := func(name string, run func(context.Context) error) {
+		entries = append(entries, lifecycle.Entry{Name: name, Part: lifecycle.NewLoop(run)})
+	}
+	local := bus.NewLocal(a.log)
+	topics := bus.TopicPerShard(a.settings.Namespace)
+	if r.any(roleProjector) {
+		consumers, err := a.consumers(local, topics)
+		if err != nil {
+			return nil, err
+		}
+		add("projector", a.projector.Run)
+		entries = append(entries, lifecycle.Entry{Name: "consumers", Part: consumers})
+	}
+	if r.any(roleRelay) {
+		relay, err := a.relay(local, topics)
+		if err != nil {
+			return nil, err
+		}
+		add("relay", relay.Run)
+	}
+	if r.any(roleRecorder) {
+		add("recorder", a.record)
+	}
+	if r.any(roleRecorder, roleScheduler) {
+		add("lane keeper", a.keeper.Run)
+	}
+	add("sampler", a.sample)
+	if r.any(roleAPI) {
+		add("acknowledgements", a.kept.Run)
+		server, err := a.server()
+		if err != nil {
+			return nil, err
+		}
+		entries = append(entries, lifecycle.Entry{Name: "HTTP server", Part: newWeb(server, listener), StopWithin: 20 * time.Second})
+	}
+	return entries, nil
+}
+
+func (a *app) consumers(local bus.Local, topics bus.Topics) (*subscribed, error) {
+	runners := a.projector.Runners()
+	receivers := make([]bus.Receiver, len(runners))
+	for i, r := range runners {
+		receivers[i] = r
+	}
+	consumers, err := bus.NewConsumers(func(string) (message.Subscriber, error) { return local, nil }, receivers,
+		bus.ConsumerOptions{Topics: topics, Log: a.log})
+	if err != nil {
+		return nil, err
+	}
+	return &subscribed{Loop: lifecycle.NewLoop(consumers.Run), running: consumers.Running()}, nil
+}
+
+// subscribed has started once everything is subscribed: what is published before
+// would have to be read from the store.
+type subscribed struct {
+	*lifecycle.Loop
+	running <-chan struct{}
+}
+
+// Start waits until the subscriptions stand.
+func (s *subscribed) Start(ctx context.Context) error {
+	if err := s.Loop.Start(ctx); err != nil {
+		return err
+	}
+	select {
+	case <-s.running:
+		return nil
+	case <-ctx.Done():
+		return errors.Join(ctx.Err(), s.Loop.Stop(context.WithoutCancel(ctx)))
+	}
+}
+
+func (a *app) relay(local bus.Local, topics bus.Topics) (*bus.Relay, error) {
+	store := int16(a.env.Store)
+	relay, err := bus.NewRelay(bus.Source{Store: store, Log: a.sink, Place: projections.RelayPlace(a.pool, store)}, local,
+		bus.RelayOptions{Topics: topics, Log: a.log, Lead: func(ctx context.Context, work func(context.Context) error) error {
+			return a.locks().lead(ctx, "relay", work)
+		}})
+	if err != nil {
+		return nil, err
+	}
+	a.stored.hear(relay.Notify)
+	return relay, nil
+}
+
+// recorderBackoff is the pause after the recorder's lead was lost.
+const recorderBackoff = 200 * time.Millisecond
+
+// record runs a recorder whenever this process leads the recording, until ctx
+// ends. Two at once would change nothing: each page compares the lane's cursor.
+func (a *app) record(ctx context.Context) error {
+	for ctx.Err() == nil {
+		err := a.locks().lead(ctx, "recorder", func(ctx context.Context) error { return a.newRecorder().Run(ctx) })
+		if err != nil && ctx.Err() == nil {
+			a.log.Warn("not recording; tried again", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(recorderBackoff):
+		}
+	}
+	return nil
+}
+
+// web serves HTTP on a listener that is open already.
+type web struct {
+	server   *api.Server
+	http     *http.Server
+	listener net.Listener
+	failed   chan error
+	done     chan struct{}
+}
+
+func newWeb(server *api.Server, listener net.Listener) *web {
+	return &web{server: server, http: server.HTTPServer(), listener: listener, failed: make(chan error, 1), done: make(chan struct{})}
+}
+
+// Start begins to serve.
+func (w *web) Start(context.Context) error {
+	go func() {
+		defer close(w.done)
+		if err := w.http.Serve(w.listener); !errors.Is(err, http.ErrServerClosed) {
+			w.failed <- err
+		}
+	}()
+	return nil
+}
+
+// Failed tells why serving ended before it was stopped.
+func (w *web) Failed() <-chan error { return w.failed }
+
+// Stop answers long polls at once, lets requests end, and then closes.
+func (w *web) Stop(ctx context.Context) error {
+	w.server.Drain()
+	err := w.http.Shutdown(ctx)
+	if err != nil {
+		err = errors.Join(err, w.http.Close())
+	}
+	<-w.done
+	return err
+}

@@ -1,0 +1,173 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"time"
+
+	"seckill/api"
+)
+
+type saleCmd struct {
+	Create saleCreateCmd `cmd:"" help:"Schedule a sale."`
+	List   saleListCmd   `cmd:"" help:"List every sale."`
+	Show   saleShowCmd   `cmd:"" help:"Show one sale."`
+	Close  saleCloseCmd  `cmd:"" help:"End a sale for good."`
+	Pause  salePauseCmd  `cmd:"" help:"Stop selling for a while."`
+	Resume saleResumeCmd `cmd:"" help:"Sell again."`
+}
+
+type saleCreateCmd struct {
+	File     string        `placeholder:"FILE" help:"A sale as the admin API takes it, in JSON (- reads stdin). Then no other flag is needed."`
+	Title    string        `placeholder:"TEXT" help:"Title of the sale."`
+	SKU      string        `name:"sku" placeholder:"SKU" help:"The item."`
+	Stock    int64         `placeholder:"N" help:"How many units there are."`
+	Price    string        `default:"0.00" placeholder:"AMOUNT" help:"Price of a unit, a decimal number. Default: ${default}."`
+	Currency string        `default:"CNY" placeholder:"CODE" help:"Its currency. Default: ${default}."`
+	Limit    int64         `default:"1" placeholder:"N" help:"Units a buyer may hold. Default: ${default}."`
+	OpensAt  string        `placeholder:"TIME" help:"When it opens, RFC 3339 with a zone. Default: now."`
+	OpensIn  time.Duration `placeholder:"DURATION" help:"Opens so long from now, such as 90s."`
+	ClosesAt string        `placeholder:"TIME" help:"When it closes. Default: an hour after it opens."`
+	JSON     bool          `name:"json" help:"Print JSON."`
+}
+
+// Validate refuses two ways to say the same.
+func (s *saleCreateCmd) Validate() error {
+	if s.OpensAt != "" && s.OpensIn != 0 {
+		return errors.New("say either --opens-at or --opens-in")
+	}
+	if s.File == "" && (s.SKU == "" || s.Stock <= 0) {
+		return errors.New("name what is sold: --sku and a --stock of at least 1, or a --file")
+	}
+	return nil
+}
+
+// Run schedules a sale.
+func (s *saleCreateCmd) Run(c console) error {
+	body, err := s.body()
+	if err != nil {
+		return err
+	}
+	return c.withAPI(func(ctx context.Context, in inside) error {
+		var sale api.AdminSaleView
+		if err := in.ask(ctx, http.MethodPost, "/api/v1/admin/sales", body, &sale); err != nil {
+			return err
+		}
+		return c.printSale(sale, s.JSON)
+	})
+}
+
+func (s *saleCreateCmd) body() (any, error) {
+	if s.File != "" {
+		return readJSON(s.File)
+	}
+	opens := time.Now().Add(s.OpensIn)
+	if s.OpensAt != "" {
+		var err error
+		if opens, err = time.Parse(time.RFC3339, s.OpensAt); err != nil {
+			return nil, usage("--opens-at must be a time with a zone, such as 2026-11-11T00:00:00+08:00")
+		}
+	}
+	closes := s.ClosesAt
+	if closes == "" {
+		closes = opens.Add(time.Hour).Format(time.RFC3339Nano)
+	}
+	title := s.Title
+	if title == "" {
+		title = s.SKU
+	}
+	return api.SaleBody{
+		Title: title, OpensAt: opens.Format(time.RFC3339Nano), ClosesAt: closes, LimitPerBuyer: s.Limit,
+		Items: []api.ItemBody{{SKU: s.SKU, Title: title, Price: s.Price, Currency: s.Currency, Stock: s.Stock}},
+	}, nil
+}
+
+// readJSON reads a file as it is; "-" is stdin.
+func readJSON(file string) (json.RawMessage, error) {
+	read := func() ([]byte, error) { return os.ReadFile(file) }
+	if file == "-" {
+		read = func() ([]byte, error) { return io.ReadAll(os.Stdin) }
+	}
+	raw, err := read()
+	if err != nil {
+		return nil, fmt.Errorf("read the sale: %w", err)
+	}
+	if !json.Valid(raw) {
+		return nil, usage("%s is not JSON", file)
+	}
+	return raw, nil
+}
+
+type saleListCmd struct {
+	JSON bool `name:"json" help:"Print JSON."`
+}
+
+// Run lists every sale.
+func (s *saleListCmd) Run(c console) error {
+	return c.withAPI(func(ctx context.Context, in inside) error {
+		var list api.SaleList
+		if err := in.ask(ctx, http.MethodGet, "/api/v1/sales", nil, &list); err != nil {
+			return err
+		}
+		if s.JSON {
+			return c.json(list)
+		}
+		return c.printSales(list.Sales)
+	})
+}
+
+type saleShowCmd struct {
+	Sale string `arg:"" help:"The sale's id."`
+	JSON bool   `name:"json" help:"Print JSON."`
+}
+
+// Run shows one sale.
+func (s *saleShowCmd) Run(c console) error {
+	return c.withAPI(func(ctx context.Context, in inside) error {
+		var sale api.SaleView
+		if err := in.ask(ctx, http.MethodGet, "/api/v1/sales/"+url.PathEscape(s.Sale), nil, &sale); err != nil {
+			return err
+		}
+		if s.JSON {
+			return c.json(sale)
+		}
+		return c.printSales([]api.SaleView{sale})
+	})
+}
+
+type saleCloseCmd struct{ steering }
+type salePauseCmd struct{ steering }
+type saleResumeCmd struct{ steering }
+
+// Run ends a sale.
+func (s *saleCloseCmd) Run(c console) error { return s.do(c, "close") }
+
+// Run stops selling.
+func (s *salePauseCmd) Run(c console) error { return s.do(c, "pause") }
+
+// Run sells again.
+func (s *saleResumeCmd) Run(c console) error { return s.do(c, "resume") }
+
+// steering is an action on one sale.
+type steering struct {
+	Sale string `arg:"" help:"The sale's id."`
+	Note string `placeholder:"TEXT" help:"Why, for the log."`
+	JSON bool   `name:"json" help:"Print JSON."`
+}
+
+func (s *steering) do(c console, action string) error {
+	return c.withAPI(func(ctx context.Context, in inside) error {
+		var sale api.AdminSaleView
+		path := "/api/v1/admin/sales/" + url.PathEscape(s.Sale) + "/" + action
+		if err := in.ask(ctx, http.MethodPost, path, api.NoteBody{Note: s.Note}, &sale); err != nil {
+			return err
+		}
+		return c.printSale(sale, s.JSON)
+	})
+}
