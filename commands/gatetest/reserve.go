@@ -224,7 +224,7 @@ func testOpening(t *testing.T, maker Maker) {
 func testRebuy(t *testing.T, maker Maker) {
 	for _, rebuy := range []bool{false, true} {
 		s := NewStage(t, maker(t))
-		show := s.Open(func(terms *domain.SaleTerms) { terms.Rebuy = rebuy }, 3)
+		show := s.Open(func(terms *domain.SaleTerms) { terms.Rebuy, terms.OrdersPerBuyer = rebuy, 2 }, 3)
 		first := s.Buy(show, "u", domain.Reserved, 1)
 		s.Record(show)
 		s.Return(show, first)

@@ -1,0 +1,152 @@
+package memgate
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"seckill/commands"
+	"seckill/domain"
+)
+
+// nothing says that a call had no effect.
+func nothing(err error) error { return &commands.GateError{Err: err} }
+
+// Reserve judges and takes in one step: see commands.Gate.
+func (g *Gate) Reserve(ctx context.Context, r commands.Reservation) (commands.Verdict, error) {
+	if err := r.Check(g.store); err != nil {
+		return commands.Verdict{}, nothing(err)
+	}
+	blob, err := commands.EncodePurchase(r)
+	if err != nil {
+		return commands.Verdict{}, nothing(err)
+	}
+	if err := ctx.Err(); err != nil {
+		return commands.Verdict{}, nothing(err)
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	now := g.now()
+	l := g.laneOf(r.Place)
+	s := l.sales[r.Place]
+	if !s.isOpen() {
+		return commands.Verdict{Outcome: domain.NotReady, Now: now}, nil
+	}
+	c := g.caseOf(l, s, &r, now)
+	outcome, known := domain.Judge(c)
+	v := commands.Verdict{Outcome: outcome, Order: known, Now: now}
+	switch outcome {
+	case domain.Reserved:
+		v.Order = r.Order
+		v.Entry, err = g.take(l, s, &r, entry{now, blob})
+	case domain.SameOrder:
+		v.Entry = s.orders[known].entry
+	case domain.TooEarly:
+		v.OpensAt = c.OpensAt
+	}
+	return v, err
+}
+
+// now gives the gate's clock in microseconds.
+func (g *Gate) now() time.Time { return time.UnixMicro(g.clock().UnixMicro()).UTC() }
+
+// caseOf gathers what the judgement of a purchase looks at.
+func (g *Gate) caseOf(l *lane, s *sale, r *commands.Reservation, now time.Time) *domain.Case {
+	c := &domain.Case{
+		Orders: s.ordersOf(l, r), Ready: g.selling(l), Now: now, Terms: s.fold.Judged(),
+		Paused: len(s.fold.Pauses) > 0 || s.hold == domain.Paused, Closed: s.fold.Closed || s.hold == domain.Ended,
+		OpensAt: micro(s.fold.Terms.OpensAt), ClosesAt: micro(s.fold.Terms.ClosesAt),
+		Eligible: r.Eligible, BodyHash: r.BodyHash, Lines: r.Lines, TicketState: domain.Reserved,
+		Left: map[string]int64{}, Known: map[string]bool{},
+	}
+	for _, sku := range items(r) {
+		stock := l.stockOf(r.Place, sku)
+		if !stock.isOpen() {
+			c.Ready = false
+			continue
+		}
+		c.Left[sku], c.Known[sku] = stock.units.Available, true
+	}
+	if own, ok := s.orders[r.Order]; ok {
+		c.Tombstone = own.state == commands.OrderTombstone || own.state == commands.OrderRefused
+		c.SameOrder = r.Order
+	} else if k, ok := s.keys[r.Key]; ok && r.Key != "" {
+		c.SameOrder, c.KeyBody = k.order, k.body
+	}
+	return c
+}
+
+func micro(t time.Time) time.Time { return time.UnixMicro(t.UnixMicro()).UTC() }
+
+// items lists the items that a purchase is judged over.
+func items(r *commands.Reservation) []string {
+	all := slices.Clone(r.Items)
+	for _, line := range r.Lines {
+		if !slices.Contains(all, line.SKU) {
+			all = append(all, line.SKU)
+		}
+	}
+	return all
+}
+
+// ordersOf gives the buyer's orders, with the units that stocks hold for them.
+func (s *sale) ordersOf(l *lane, r *commands.Reservation) []domain.BuyerOrder {
+	var all []domain.BuyerOrder
+	for _, id := range s.buyers[r.Buyer] {
+		o := domain.BuyerOrder{ID: id, State: standing(s.orders[id].state)}
+		for _, sku := range items(r) {
+			if stock := l.stockOf(r.Place, sku); stock != nil {
+				if h := stock.units.Holds[id]; h.State == domain.HoldTaken {
+					o.Units += h.Quantity
+				}
+			}
+		}
+		all = append(all, o)
+	}
+	return all
+}
+
+func standing(s commands.GateOrderState) domain.OrderStanding {
+	switch s {
+	case commands.OrderAccepted:
+		return domain.Live
+	case commands.OrderEnded:
+		return domain.Over
+	}
+	return domain.Void
+}
+
+// entry is what a purchase writes into the journal.
+type entry struct {
+	at   time.Time
+	blob []byte
+}
+
+// take takes the units of every line and writes the entry.
+func (g *Gate) take(l *lane, s *sale, r *commands.Reservation, e entry) (domain.EntryID, error) {
+	body, err := json.Marshal(commands.EntryBody{
+		Form: commands.EntryForm, At: e.at.UnixMicro(),
+		Terms: map[string]domain.Terms{r.Place.Sale: s.fold.Judged()}, Purchases: []json.RawMessage{e.blob},
+	})
+	if err != nil {
+		return domain.EntryID{}, nothing(fmt.Errorf("write entry of order %s: %w", r.Order, err))
+	}
+	for _, line := range r.Lines {
+		l.stockOf(r.Place, line.SKU).units.Take(r.Order, r.Buyer, line.Quantity)
+	}
+	l.n++
+	l.digest = domain.NextDigest(l.digest, string(body))
+	id := domain.EntryID{Epoch: l.epoch, N: l.n}
+	l.journal = append(l.journal, commands.JournalEntry{Lane: r.Place.Lane(), ID: id, Body: string(body), Digest: l.digest})
+	id.I = 1
+	s.orders[r.Order] = order{state: commands.OrderAccepted, entry: id, buyer: r.Buyer}
+	s.buyers[r.Buyer] = append(s.buyers[r.Buyer], r.Order)
+	if r.Key != "" {
+		s.keys[r.Key] = keyed{order: r.Order, body: r.BodyHash}
+	}
+	close(g.written)
+	g.written = make(chan struct{})
+	return id, nil
+}
