@@ -32,7 +32,7 @@ func (s *Stage) Record(show *Show) {
 			if s.decided[p.Order] {
 				continue
 			}
-			s.decided[p.Order] = true
+			s.decided[p.Order], s.taken[p.Order] = true, true
 			id := entry.ID
 			id.I = i + 1
 			for _, l := range p.Lines {

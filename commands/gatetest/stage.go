@@ -26,7 +26,9 @@ type Stage struct {
 	log   map[string][]commands.StockEvent
 	// decided holds every order that the log has decided.
 	decided map[string]bool
-	cursors map[int]eventstore.Cursor
+	// taken and ended hold the orders that the log placed, and those of them
+	// that it ended.
+	taken, ended map[string]bool
 }
 
 // Show is a sale on a stage, in one bucket.
@@ -41,7 +43,7 @@ func NewStage(tb testing.TB, s Subject) *Stage {
 	return &Stage{
 		Subject: s, tb: tb, ctx: soon(tb),
 		keys: domain.Keys{Current: 1, Secrets: map[uint8][]byte{1: []byte("a secret of the tests")}},
-		log:  map[string][]commands.StockEvent{}, decided: map[string]bool{}, cursors: map[int]eventstore.Cursor{},
+		log:  map[string][]commands.StockEvent{}, decided: map[string]bool{}, taken: map[string]bool{}, ended: map[string]bool{},
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"seckill/commands"
+	"seckill/domain"
 )
 
 // Ports is everything a gate offers.
@@ -24,6 +25,10 @@ type Subject struct {
 	Ports
 	// Failover, if set, lets another process answer from the same data.
 	Failover func(testing.TB)
+	// Copy, if set, copies all data; the answer puts the copy back.
+	Copy func(testing.TB) func(testing.TB)
+	// Lose, if set, forgets a stock hash, or a sale's record where sku is "".
+	Lose func(tb testing.TB, place domain.Place, sku string)
 }
 
 // Maker makes an empty gate that ends with the test.

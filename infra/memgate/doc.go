@@ -3,7 +3,7 @@
 //
 // It owns nothing outside the process. It promises what every gate promises
 // (commands/gatetest), and gives tests what a real server cannot: a clock that
-// is handed in, a process that changes on command (SetServer), and copies of
+// is handed in, a process that changes on command (SetServer), hashes that get lost (Lose), and copies of
 // everything it holds (Snapshot, Restore), so that failovers to older data are
 // one line.
 //

@@ -174,3 +174,15 @@ func copyLanes(from *[domain.Lanes]lane) [domain.Lanes]lane {
 	}
 	return to
 }
+
+// Lose forgets a stock hash, or a sale's record where sku is "".
+func (g *Gate) Lose(place domain.Place, sku string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	l := g.laneOf(place)
+	if sku == "" {
+		delete(l.sales, place)
+		return
+	}
+	delete(l.stocks, stockKey(place, sku))
+}

@@ -1,0 +1,193 @@
+package gatetest
+
+import (
+	"fmt"
+	"strconv"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"seckill/commands"
+	"seckill/domain"
+)
+
+// Agree runs random operations on two gates, with faults as far as both offer
+// them, and wants the same answer to each. At the end, after a recovery, both
+// must hold what the log says.
+func Agree(t *testing.T, first, second Maker) {
+	rapid.Check(t, func(rt *rapid.T) {
+		tb := &scope{TB: t, rt: rt}
+		defer tb.end()
+		a, b := first(tb), second(tb)
+		run := &walk{rt: rt, Stage: NewStage(tb, joined(tb, a, b))}
+		run.start()
+		for range rapid.IntRange(1, 60).Draw(rt, "steps") {
+			run.step()
+		}
+		run.finish()
+	})
+}
+
+// scope is a testing.TB whose end is the end of one random run.
+type scope struct {
+	testing.TB
+	rt       *rapid.T
+	cleanups []func()
+}
+
+func (s *scope) Cleanup(f func())             { s.cleanups = append(s.cleanups, f) }
+func (s *scope) Fatalf(text string, a ...any) { s.rt.Fatalf(text, a...) }
+func (s *scope) Fatal(a ...any)               { s.rt.Fatal(a...) }
+func (s *scope) Errorf(text string, a ...any) { s.rt.Errorf(text, a...) }
+
+func (s *scope) end() {
+	for i := len(s.cleanups) - 1; i >= 0; i-- {
+		s.cleanups[i]()
+	}
+}
+
+// joined makes one subject of two, with the faults that both offer.
+func joined(tb testing.TB, a, b Subject) Subject {
+	s := Subject{Ports: &both{tb: tb, a: a, b: b}}
+	if a.Failover != nil && b.Failover != nil {
+		s.Failover = func(tb testing.TB) { a.Failover(tb); b.Failover(tb) }
+	}
+	if a.Copy != nil && b.Copy != nil {
+		s.Copy = func(tb testing.TB) func(testing.TB) {
+			backA, backB := a.Copy(tb), b.Copy(tb)
+			return func(tb testing.TB) { backA(tb); backB(tb) }
+		}
+	}
+	if a.Lose != nil && b.Lose != nil {
+		s.Lose = func(tb testing.TB, p domain.Place, sku string) { a.Lose(tb, p, sku); b.Lose(tb, p, sku) }
+	}
+	return s
+}
+
+// walk is one random run.
+type walk struct {
+	*Stage
+	rt    *rapid.T
+	asked []commands.Reservation
+	back  func(testing.TB)
+	token int
+}
+
+func (w *walk) start() {
+	rebuy := rapid.Bool().Draw(w.rt, "rebuy")
+	limit := rapid.Int64Range(1, 4).Draw(w.rt, "limit")
+	orders := rapid.IntRange(1, 3).Draw(w.rt, "orders")
+	terms := func(t *domain.SaleTerms) { t.Rebuy, t.LimitPerBuyer, t.OrdersPerBuyer = rebuy, limit, orders }
+	w.Open(terms, rapid.Int64Range(0, 6).Draw(w.rt, "stock A"), rapid.Int64Range(0, 6).Draw(w.rt, "stock B"))
+	other := w.Schedule(terms, 3)
+	if other.Place.Lane() != w.shows[0].Place.Lane() {
+		w.Recover(other.Place.Lane())
+	}
+}
+
+// step does one random thing. Most of them may be refused by the state the
+// gates are in; that both refuse is the point.
+func (w *walk) step() {
+	show := rapid.SampledFrom(w.shows).Draw(w.rt, "show")
+	actions := []func(*Show){
+		w.buy, w.buy, w.buy, w.buy, w.again, w.look, w.resolve, w.catchup, w.catchup, w.giveBack, w.refuse,
+		w.units, w.steer, w.hold, w.recover, w.closeOnly, w.openOnly, w.reset, w.preheat, w.fault,
+	}
+	rapid.SampledFrom(actions).Draw(w.rt, "action")(show)
+	w.peek(show, append(show.Sale.SKUs(), "missing")...)
+}
+
+func (w *walk) buy(show *Show) {
+	skus := show.Sale.SKUs()
+	quantities := make([]int64, len(skus))
+	for i := range quantities {
+		quantities[i] = rapid.Int64Range(0, 2).Draw(w.rt, "quantity")
+	}
+	if quantities[0] == 0 {
+		quantities[len(quantities)-1] = 1
+	}
+	r := w.Ask(show, rapid.SampledFrom([]string{"u", "v", "w"}).Draw(w.rt, "buyer"), quantities...)
+	r.Eligible = rapid.IntRange(0, 9).Draw(w.rt, "eligible") > 0
+	if rapid.IntRange(0, 2).Draw(w.rt, "keyed") == 0 {
+		r.Key = fmt.Sprintf("%x", r.Buyer+rapid.SampledFrom([]string{"1", "2"}).Draw(w.rt, "key"))
+		r.BodyHash = rapid.SampledFrom([]string{"01", "02"}).Draw(w.rt, "body")
+	}
+	w.asked = append(w.asked, r)
+	w.Reserve(r)
+}
+
+// some gives one of the purchases asked for, or a new one.
+func (w *walk) some(show *Show) commands.Reservation {
+	if len(w.asked) == 0 || rapid.IntRange(0, 4).Draw(w.rt, "new") == 0 {
+		r := w.Ask(show, "u", 1)
+		w.asked = append(w.asked, r)
+		return r
+	}
+	return rapid.SampledFrom(w.asked).Draw(w.rt, "purchase")
+}
+
+func (w *walk) again(show *Show) { w.Reserve(w.some(show)) }
+
+func (w *walk) look(show *Show) {
+	w.check(w.Subject.Order(w.ctx, w.ref(w.some(show))))
+	w.journal(show.Place.Lane())
+}
+
+func (w *walk) resolve(show *Show) {
+	r := w.some(show)
+	w.check(w.Resolve(w.ctx, w.ref(r), r.Buyer))
+}
+
+// check fails on an error of a call whose answer does not matter.
+func (w *walk) check(_ any, err error) {
+	w.tb.Helper()
+	if err != nil {
+		w.tb.Fatalf("a gate failed: %v", err)
+	}
+}
+
+// catchup records, and applies some of what is missing to one item.
+func (w *walk) catchup(show *Show) {
+	w.Record(show)
+	sku := rapid.SampledFrom(show.Sale.SKUs()).Draw(w.rt, "item")
+	p := w.peek(show, sku)
+	w.check(w.ApplySale(w.ctx, commands.SalePage{Place: show.Place, From: p.Sale.Applied, To: show.Mark, Sale: show.Sale}))
+	page := w.page(show, sku, p.Stocks[0].Applied)
+	page.Events = page.Events[:rapid.IntRange(0, len(page.Events)).Draw(w.rt, "events")]
+	w.check(w.ApplyStock(w.ctx, page))
+}
+
+// giveBack ends an order that the log placed.
+func (w *walk) giveBack(show *Show) {
+	r := w.some(show)
+	if w.placed(r) {
+		w.Return(w.show(r.Place.Sale), r)
+		w.ended[r.Order] = true
+	}
+}
+
+// placed tells whether the log holds the order as taken, on every line.
+func (w *walk) placed(r commands.Reservation) bool {
+	return w.taken[r.Order] && !w.ended[r.Order]
+}
+
+// refuse rejects an order that the log has not decided.
+func (w *walk) refuse(show *Show) {
+	r := w.some(show)
+	if !w.decided[r.Order] {
+		w.Refuse(w.show(r.Place.Sale), r, domain.EntryID{Epoch: 1, N: 1, I: 1})
+	}
+}
+
+func (w *walk) units(show *Show) {
+	sku := rapid.SampledFrom(show.Sale.SKUs()).Draw(w.rt, "item")
+	q := rapid.Int64Range(1, 3).Draw(w.rt, "units")
+	w.token++
+	id := "move" + strconv.Itoa(w.token)
+	w.Append(show, rapid.SampledFrom([]domain.Event{
+		&domain.StockReleased{SaleID: show.Place.Sale, SKU: sku, Quantity: q},
+		&domain.StockMovedIn{SaleID: show.Place.Sale, SKU: sku, Quantity: q, MoveID: id},
+		&domain.StockWithdrawn{SaleID: show.Place.Sale, SKU: sku, Quantity: q, WithdrawID: id},
+		&domain.StockMovedOut{SaleID: show.Place.Sale, SKU: sku, Quantity: q, MoveID: id},
+	}).Draw(w.rt, "event"))
+}
