@@ -183,12 +183,13 @@ func (h *house) fill(n int) {
 	for worker := range 50 {
 		filling.Go(func() {
 			for i := worker; i < n; i += 50 {
-				_, group := h.placed(i)
+				_, group := h.placed(h.made + i)
 				h.append(group...)
 			}
 		})
 	}
 	filling.Wait()
+	h.made += n
 }
 
 func BenchmarkRelayToProjections(b *testing.B) {
@@ -220,4 +221,30 @@ func benchmarkFolding(b *testing.B, start func(*house, *projections.Projector) (
 		b.StartTimer()
 	}
 	b.ReportMetric(float64(h.head().Number)*float64(b.N)/b.Elapsed().Seconds(), "events/s")
+}
+
+// BenchmarkFollowing measures purchases from the append to the views, with
+// everything in one process: two events each.
+func BenchmarkFollowing(b *testing.B) {
+	h := newHouse(b)
+	h.release(1 << 40)
+	p := h.projector(projections.All(), projections.Options{})
+	h.run(p)
+	l, _ := h.connect(p, straight)
+	progress := h.progress(projections.All())
+	progress.Projector = p
+	from := h.head().Number
+	for b.Loop() {
+		h.fill(10_000)
+		l.relay.Notify()
+		if err := progress.WaitFor(h.ctx(), h.head().Number); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(h.head().Number-from)/b.Elapsed().Seconds(), "events/s")
+	var gaps int64
+	for _, s := range p.Stats() {
+		gaps += s.Gaps
+	}
+	b.ReportMetric(float64(gaps), "gaps")
 }

@@ -9,8 +9,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"seckill/domain"
 	"seckill/eventstore"
+	"seckill/infra/pg"
 	"seckill/projections"
 )
 
@@ -254,6 +257,51 @@ func TestB58ALateOrRepeatedEventNeverOverwritesNewerState(t *testing.T) {
 		answer, ok, err := projections.NewViews(h.pool).Order(h.ctx(), id)
 		if err != nil || !ok || answer.Status != domain.OrderStatusCancelled || answer.Version != 3 || !answer.RefundDue {
 			t.Errorf("order of delivery %v: got %+v (found %v, error %v), want it cancelled at version 3 with a refund due", order, answer, ok, err)
+		}
+	}
+}
+
+// The same without checkpoints, as rebuilding and retrying beside each other do:
+// the rows defend themselves.
+func TestB58RowsDefendThemselvesWithoutCheckpoints(t *testing.T) {
+	h := newHouse(t)
+	id, group := h.placed(0)
+	h.append(group[0])
+	h.then(id, &domain.OrderPaid{OrderID: id, PaymentID: "p"}, &domain.OrderCancelled{OrderID: id, By: "buyer"})
+	records := h.records()
+	write := func(r *eventstore.Record) error {
+		e, err := domain.Decode(r.Type, r.Schema, r.Payload)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows, err := projections.All()[0].Fold(projections.Share{Store: 1}, []projections.Fact{{Record: r, Event: e}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return pg.InTx(h.ctx(), h.pool, func(tx pgx.Tx) error { return rows.Write(h.ctx(), tx) })
+	}
+	views := projections.NewViews(h.pool)
+	for _, order := range [][]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}} {
+		h.wipe()
+		var version int64
+		for range 3 { // what came too early is refused, and comes again
+			for _, i := range order {
+				for range 2 {
+					err := write(&records[i])
+					answer, _, viewErr := views.Order(h.ctx(), id)
+					if viewErr != nil || answer.Version < version {
+						t.Fatalf("order %v: version %d after %d (error %v)", order, answer.Version, version, viewErr)
+					}
+					if early := records[i].Version > version+1; early != (err != nil) {
+						t.Fatalf("order %v: version %d on top of %d gave %v", order, records[i].Version, version, err)
+					}
+					version = answer.Version
+				}
+			}
+		}
+		answer, _, _ := views.Order(h.ctx(), id)
+		if version != 3 || answer.Status != domain.OrderStatusCancelled || !answer.RefundDue {
+			t.Errorf("order %v ends with %+v", order, answer)
 		}
 	}
 }

@@ -177,7 +177,7 @@ func (p *Projector) watch(ctx context.Context) {
 		case <-ticker.C:
 		}
 		for _, r := range p.runners {
-			if r.state.stuck(head) {
+			if r.idle() && r.state.stuck(head) {
 				r.wake()
 			}
 		}

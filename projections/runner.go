@@ -29,9 +29,6 @@ type Runner struct {
 	state runnerState
 }
 
-// errGap: a batch begins behind the checkpoint. The store fills it.
-var errGap = errors.New("records are missing before this batch")
-
 func newRunner(p *Projector, projection Projection, shard int) *Runner {
 	return &Runner{
 		p: p, projection: projection, kick: make(chan struct{}, 1),
@@ -46,17 +43,18 @@ func (r *Runner) Projection() string { return r.projection.Name }
 func (r *Runner) Shard() int { return r.row.shard }
 
 // Deliver applies a batch of the bus. What is covered is skipped; what shows a
-// gap, comes while the runner catches up or cannot be applied is left to the
+// gap, comes while the shard is stopped or cannot be applied is left to the
 // store, which is read at once. It returns when the batch is applied or left.
 func (r *Runner) Deliver(ctx context.Context, b eventstore.Batch) {
 	if b.Store != r.row.store || b.Shards != r.p.options.Shards || b.Shard != r.row.shard {
 		r.state.misdirect(r, b)
 		return
 	}
-	if r.state.failing() || !r.mu.TryLock() {
+	if r.state.failing() {
 		r.wake()
 		return
 	}
+	r.mu.Lock() // for the length of one page at most, where the runner catches up
 	defer r.mu.Unlock()
 	switch err := r.apply(ctx, b); {
 	case errors.Is(err, errGap):
@@ -76,6 +74,15 @@ func (r *Runner) wake() {
 	}
 }
 
+// idle tells whether nothing is being applied right now.
+func (r *Runner) idle() bool {
+	free := r.mu.TryLock()
+	if free {
+		r.mu.Unlock()
+	}
+	return free
+}
+
 // run reads on from the store whenever it is woken, until ctx ends.
 func (r *Runner) run(ctx context.Context) {
 	for {
@@ -88,8 +95,9 @@ func (r *Runner) run(ctx context.Context) {
 	}
 }
 
-// catchUp applies the log up to its head. What fails is tried again with
-// growing waits, until it works or ctx ends.
+// catchUp applies the log up to its head, as that was when it got there: it does
+// not chase a log that grows, which would take many small transactions. What
+// fails is tried again with growing waits, until it works or ctx ends.
 func (r *Runner) catchUp(ctx context.Context) {
 	wait := r.p.options.Backoff
 	for ctx.Err() == nil {
@@ -104,14 +112,14 @@ func (r *Runner) catchUp(ctx context.Context) {
 		if err == nil {
 			r.state.recover(r)
 			wait = r.p.options.Backoff
-		}
-		if !more {
-			return
+			if !more {
+				return
+			}
 		}
 	}
 }
 
-// readOn applies the next page of the store; more tells whether there was one.
+// readOn applies the next page of the store; more tells whether it was full.
 // Once begun it is not cancelled with ctx: it has its own deadline.
 func (r *Runner) readOn(ctx context.Context) (more bool, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.p.options.Deadline)
@@ -142,25 +150,7 @@ func (r *Runner) readOn(ctx context.Context) (more bool, err error) {
 			b.Records = append(b.Records, records[i])
 		}
 	}
-	return true, r.apply(ctx, b)
-}
-
-// checkHead makes sure that the log has not gone back behind the checkpoint.
-func (r *Runner) checkHead(ctx context.Context) error {
-	head, err := r.p.source.Log.Head(ctx)
-	if err != nil {
-		return fmt.Errorf("read the head of the log: %w", err)
-	}
-	return behind(r.at, head)
-}
-
-// behind gives ErrLogChanged where the log ends before a place that was applied.
-func behind(at, head eventstore.Mark) error {
-	if at.Number < head.Number || at == head {
-		return nil
-	}
-	return fmt.Errorf("the log ends at position %d, hash %s, but position %d, hash %s was applied: %w",
-		head.Number, head.Hash, at.Number, at.Hash, eventstore.ErrLogChanged)
+	return b.Last.Number%r.p.pages.size == 0, r.apply(ctx, b)
 }
 
 func (r *Runner) learn(ctx context.Context) error {
@@ -202,30 +192,6 @@ func (r *Runner) apply(ctx context.Context, b eventstore.Batch) error {
 			return fmt.Errorf("apply records %d to %d: %w", b.Prev.Number+1, b.Last.Number, ctx.Err())
 		}
 	}
-}
-
-// continues tells whether b can be applied at a checkpoint: errGap when records
-// are missing between, ErrLogChanged when b is of another log.
-func continues(b eventstore.Batch, at eventstore.Mark) error {
-	if b.Prev.Number > at.Number {
-		return errGap
-	}
-	same := true
-	switch at.Number {
-	case b.Prev.Number:
-		same = b.Prev.Hash == at.Hash
-	case b.Last.Number:
-		same = b.Last.Hash == at.Hash
-	}
-	for i := range b.Records {
-		if b.Records[i].Position == at.Number {
-			same = same && b.Records[i].Hash == at.Hash
-		}
-	}
-	if !same {
-		return fmt.Errorf("apply records at position %d, hash %s: %w", at.Number, at.Hash, eventstore.ErrLogChanged)
-	}
-	return nil
 }
 
 // step writes what follows r.at; false, and r.at as it is now, when somebody

@@ -1,6 +1,7 @@
 package projections_test
 
 import (
+	"maps"
 	"slices"
 	"sync"
 	"testing"
@@ -86,59 +87,64 @@ func TestTotalsAreTheFoldUpToTheirCheckpointsWhileTheLogGrows(t *testing.T) {
 	}
 }
 
-func (h *house) sameAsFold(l looked, records []eventstore.Record) {
+// foldedViews is the log up to the checkpoints of a look.
+type foldedViews struct {
+	orders  []projections.OrderTotal
+	left    int64
+	summary map[int]projections.Counts
+}
+
+func (h *house) foldTo(at map[string][]eventstore.Mark, records []eventstore.Record) foldedViews {
 	h.t.Helper()
 	orders := map[string]domain.Order{}
 	position := map[string]int64{}
 	var account domain.Account
-	summary := map[int]projections.Counts{}
-	shards := eventstore.DefaultShards
+	f := foldedViews{summary: map[int]projections.Counts{}}
 	for i := range records {
 		r := &records[i]
 		e, err := domain.Decode(r.Type, r.Schema, r.Payload)
 		if err != nil {
 			h.t.Fatal(err)
 		}
-		shard := r.Shard(shards)
-		if r.Stream == h.stock() && r.Position <= l.at["stock_log"][shard].Number {
+		shard := r.Shard(eventstore.DefaultShards)
+		within := func(view string) bool { return r.Position <= at[view][shard].Number }
+		ofOrder := r.Stream == domain.OrderStream(r.OrderID)
+		if r.Stream == h.stock() && within("stock_log") {
 			account = account.Fold(e)
 		}
-		if r.Stream != domain.OrderStream(r.OrderID) {
-			continue
+		if ofOrder && within("order_view") {
+			orders[r.OrderID], position[r.OrderID] = orders[r.OrderID].FoldOrder(e), r.Position
 		}
-		if r.Position <= l.at["order_view"][shard].Number {
-			orders[r.OrderID] = orders[r.OrderID].FoldOrder(e)
-			position[r.OrderID] = r.Position
-		}
-		if r.Position <= l.at["sale_summary"][shard].Number {
-			summary[shard] = counted(summary[shard], e)
+		if ofOrder && within("sale_summary") {
+			f.summary[shard] = counted(f.summary[shard], e)
 		}
 	}
-	var want []projections.OrderTotal
-	for id, o := range orders {
+	for _, id := range slices.Sorted(maps.Keys(orders)) {
+		o := orders[id]
 		var units int64
 		for _, line := range o.Lines {
 			units += line.Quantity
 		}
-		want = append(want, projections.OrderTotal{OrderID: id, BuyerID: o.BuyerID, Status: o.Status, Version: o.Version, Units: units, Position: position[id]})
+		f.orders = append(f.orders, projections.OrderTotal{OrderID: id, BuyerID: o.BuyerID, Status: o.Status, Version: o.Version, Units: units, Position: position[id]})
 	}
-	slices.SortFunc(want, func(a, b projections.OrderTotal) int {
-		if a.OrderID < b.OrderID {
-			return -1
-		}
-		return 1
-	})
-	if diff := cmp.Diff(want, l.orders); diff != "" {
+	f.left = account.Left()
+	return f
+}
+
+func (h *house) sameAsFold(l looked, records []eventstore.Record) {
+	h.t.Helper()
+	want := h.foldTo(l.at, records)
+	if diff := cmp.Diff(want.orders, l.orders); diff != "" {
 		h.t.Errorf("orders (- fold, + view):\n%s", diff)
 	}
-	if left := leftOf(l.stock); left != account.Left() {
-		h.t.Errorf("stock log says %d left, the fold up to its checkpoints %d", left, account.Left())
+	if left := leftOf(l.stock); left != want.left {
+		h.t.Errorf("stock log says %d left, the fold up to its checkpoints %d", left, want.left)
 	}
 	got := map[int]projections.Counts{}
 	for _, row := range l.summary {
 		got[row.Shard] = plus(got[row.Shard], row.Counts)
 	}
-	if diff := cmp.Diff(summary, got); diff != "" {
+	if diff := cmp.Diff(want.summary, got); diff != "" {
 		h.t.Errorf("summary by shard (- fold, + view):\n%s", diff)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -39,14 +40,17 @@ type ConsumerOptions struct {
 	Log *slog.Logger
 }
 
-// Consumers take envelopes off the bus, one handler per projection and shard.
+// Consumers take envelopes off the bus, one handler per projection and topic;
+// that is one per projection and shard where each shard has its own topic.
 type Consumers struct {
-	router   *message.Router
-	options  ConsumerOptions
-	memos    map[int]*memo // by shard
-	unread   atomic.Int64
-	panicked atomic.Int64
+	router  *message.Router
+	options ConsumerOptions
+	memos   map[string]*memo // by ShardHeader
+	unread  atomic.Int64
 }
+
+// place is where a handler listens.
+type place struct{ projection, topic string }
 
 // NewConsumers subscribes nothing yet; Run does.
 func NewConsumers(subscribers Subscribers, receivers []Receiver, options ConsumerOptions) (*Consumers, error) {
@@ -62,17 +66,22 @@ func NewConsumers(subscribers Subscribers, receivers []Receiver, options Consume
 	if err != nil {
 		return nil, fmt.Errorf("make consumers: %w", err)
 	}
-	c := &Consumers{router: router, options: options, memos: map[int]*memo{}}
+	c := &Consumers{router: router, options: options, memos: map[string]*memo{}}
+	at := map[place]map[int]Receiver{}
 	for _, r := range receivers {
-		if c.memos[r.Shard()] == nil {
-			c.memos[r.Shard()] = &memo{}
+		p := place{r.Projection(), options.Topics(r.Shard())}
+		if at[p] == nil {
+			at[p] = map[int]Receiver{}
 		}
-		subscriber, err := subscribers(r.Projection())
+		at[p][r.Shard()] = r
+		c.memos[strconv.Itoa(r.Shard())] = &memo{}
+	}
+	for p, byShard := range at {
+		subscriber, err := subscribers(p.projection)
 		if err != nil {
-			return nil, fmt.Errorf("subscribe %s: %w", r.Projection(), err)
+			return nil, fmt.Errorf("subscribe %s: %w", p.projection, err)
 		}
-		name := fmt.Sprintf("%s-%d", r.Projection(), r.Shard())
-		router.AddConsumerHandler(name, options.Topics(r.Shard()), subscriber, c.handler(r))
+		router.AddConsumerHandler(p.projection+" of "+p.topic, p.topic, subscriber, c.handler(p, byShard))
 	}
 	return c, nil
 }
@@ -116,36 +125,44 @@ func (c *Consumers) Running() <-chan struct{} { return c.router.Running() }
 func (c *Consumers) Unread() int64 { return c.unread.Load() }
 
 // handler never fails: a nacked message would come again at once and for ever.
-func (c *Consumers) handler(r Receiver) message.NoPublishHandlerFunc {
-	memo := c.memos[r.Shard()]
+func (c *Consumers) handler(p place, byShard map[int]Receiver) message.NoPublishHandlerFunc {
 	return func(m *message.Message) error {
-		defer c.survive(r)
-		b, first, err := memo.read(m)
-		if err == nil && b.Shard != r.Shard() {
-			err = fmt.Errorf("envelope of shard %d in the topic of shard %d", b.Shard, r.Shard())
+		defer c.survive(p)
+		b, first, err := c.read(m)
+		receiver, ok := byShard[b.Shard]
+		if err == nil && !ok {
+			err = fmt.Errorf("envelope of shard %d in topic %s", b.Shard, p.topic)
 		}
 		if err != nil {
 			if first {
 				c.unread.Add(1)
-				c.options.Log.Error("a message cannot be read; its records will be read from the store", "error", err, "shard", r.Shard())
+				c.options.Log.Error("a message cannot be read; its records will be read from the store", "error", err, "topic", p.topic)
 			}
 			return nil
 		}
 		// A router that closes cancels the message's context; the work goes on.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(m.Context()), c.options.Deadline)
 		defer cancel()
-		r.Deliver(ctx, b)
+		receiver.Deliver(ctx, b)
 		return nil
 	}
 }
 
 // survive turns a panic of a receiver into a line in the log: the router would
-// nack it.
-func (c *Consumers) survive(r Receiver) {
+// nack the message.
+func (c *Consumers) survive(p place) {
 	if v := recover(); v != nil {
-		c.panicked.Add(1)
-		c.options.Log.Error("a receiver panicked", "panic", v, "projection", r.Projection(), "shard", r.Shard())
+		c.options.Log.Error("a receiver panicked", "panic", v, "projection", p.projection, "topic", p.topic)
 	}
+}
+
+// read gives the batch of m; first tells whether it had to be decoded for that.
+func (c *Consumers) read(m *message.Message) (b eventstore.Batch, first bool, err error) {
+	if d, ok := c.memos[m.Metadata.Get(ShardHeader)]; ok && m.UUID != "" {
+		return d.read(m)
+	}
+	b, err = Decode(m.Payload)
+	return b, true, err
 }
 
 // memo reads each message once for all the projections of a shard, which get
@@ -157,13 +174,9 @@ type memo struct {
 	err   error
 }
 
-// read gives the batch of m; first tells whether it had to be decoded.
 func (d *memo) read(m *message.Message) (b eventstore.Batch, first bool, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if m.UUID == "" {
-		return b, true, errors.New("message without an id")
-	}
 	if first = d.uuid != m.UUID; first {
 		d.uuid = m.UUID
 		d.batch, d.err = Decode(m.Payload)

@@ -2,6 +2,7 @@ package bus
 
 import (
 	"context"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -42,8 +43,12 @@ func (r *taker) count() int {
 // consume runs consumers on a local bus until stop is called.
 func consume(t *testing.T, receivers ...Receiver) (local Local, c *Consumers, stop func()) {
 	t.Helper()
-	local = NewLocal(quiet())
-	c, err := NewConsumers(func(string) (message.Subscriber, error) { return local, nil }, receivers, ConsumerOptions{Log: quiet()})
+	return consumeFrom(t, NewLocal(quiet()), ConsumerOptions{Log: quiet()}, receivers...)
+}
+
+func consumeFrom(t *testing.T, local Local, o ConsumerOptions, receivers ...Receiver) (_ Local, c *Consumers, stop func()) {
+	t.Helper()
+	c, err := NewConsumers(func(string) (message.Subscriber, error) { return local, nil }, receivers, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,6 +95,25 @@ func TestEveryReceiverOfAShardGetsEveryBatch(t *testing.T) {
 	}
 	if one.count() != 5 || two.count() != 5 || other.count() != 0 {
 		t.Errorf("got %d, %d and %d batches, want 5, 5 and 0", one.count(), two.count(), other.count())
+	}
+}
+
+// What a broker with one topic of many partitions needs.
+func TestShardsMayShareATopic(t *testing.T) {
+	local := NewLocal(quiet())
+	three, four := &taker{name: "view", shard: 3}, &taker{name: "view", shard: 4}
+	o := ConsumerOptions{Log: quiet(), Topics: func(int) string { return "events" }}
+	_, _, _ = consumeFrom(t, local, o, three, four)
+	for _, shard := range []int{3, 4, 4} {
+		_, data := envelopeOf(t, shard)
+		m := message.NewMessage(watermill.NewUUID(), data)
+		m.Metadata.Set(ShardHeader, strconv.Itoa(shard))
+		if err := local.Publish("events", m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if three.count() != 1 || four.count() != 2 {
+		t.Errorf("got %d and %d batches, want 1 and 2", three.count(), four.count())
 	}
 }
 
