@@ -4,11 +4,13 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/redis/go-redis/v9"
 
 	"seckill/commands"
 	"seckill/eventstore/pgstore"
@@ -63,7 +65,7 @@ func (c console) openApp(ctx context.Context, log *slog.Logger) (_ *app, err err
 			err = errors.Join(err, a.close(ctx))
 		}
 	}()
-	if a.stores, err = c.addresses(ctx, needDatabase|needGate, log); err != nil {
+	if a.stores, err = c.addresses(ctx, needDatabase|needGate); err != nil {
 		return nil, err
 	}
 	a.onClose(a.stores.stop)
@@ -102,6 +104,7 @@ func (a *app) openLog() error {
 }
 
 func (a *app) openGate(ctx context.Context) error {
+	redis.SetLogger(redisLog{a.log}) // it writes to stderr otherwise, in a form of its own
 	gate, err := redisgate.Open(ctx, string(a.stores.redis), redisgate.Options{
 		Namespace: a.settings.Namespace, Store: a.env.Store, ProcessToken: a.stores.token, OnCall: a.metrics.Script,
 	})
@@ -150,6 +153,15 @@ func (a *app) newRecorder() *commands.Recorder {
 		Alarm:    a.alarm,
 		Suspect:  a.keeper.Suspect,
 	})
+}
+
+// redisLog keeps what the Redis client says about its connections for those who
+// look for it: its faults come back as errors too.
+type redisLog struct{ log *slog.Logger }
+
+// Printf logs one line.
+func (r redisLog) Printf(ctx context.Context, format string, args ...any) {
+	r.log.DebugContext(ctx, "Redis client", "detail", fmt.Sprintf(format, args...))
 }
 
 func (a *app) onClose(f func(context.Context) error) { a.closers = append(a.closers, f) }

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"strings"
 
 	"seckill/infra/pg"
@@ -49,7 +48,7 @@ func (m *migrateStatusCmd) Run(c console) error {
 func (c console) withOwner(f func(context.Context, addresses) error) error {
 	ctx, done := c.stoppable()
 	defer done()
-	a, err := c.addresses(ctx, needDatabase, slog.New(slog.DiscardHandler))
+	a, err := c.addresses(ctx, needDatabase)
 	if err != nil {
 		return err
 	}

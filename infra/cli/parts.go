@@ -55,9 +55,15 @@ func (r roles) any(names ...string) bool {
 	return slices.ContainsFunc(names, func(name string) bool { return slices.Contains(r, name) })
 }
 
-// parts lists what runs for some roles, in the order of starting. listener is
-// where the api role serves; it is closed with the app.
-func (a *app) parts(r roles, listener net.Listener) ([]lifecycle.Entry, error) {
+// front is what the api role serves with.
+type front struct {
+	listener net.Listener
+	verifier api.Verifier
+}
+
+// parts lists what runs for some roles, in the order of starting. f is needed for
+// the api role only.
+func (a *app) parts(r roles, f front) ([]lifecycle.Entry, error) {
 	entries := []lifecycle.Entry{{Name: "stores", Part: lifecycle.Hooks{OnStop: a.close}, StopWithin: 45 * time.Second}}
 	add := func(name string, run func(context.Context) error) {
 		entries = append(entries, lifecycle.Entry{Name: name, Part: lifecycle.NewLoop(run)})
@@ -88,11 +94,11 @@ func (a *app) parts(r roles, listener net.Listener) ([]lifecycle.Entry, error) {
 	add("sampler", a.sample)
 	if r.any(roleAPI) {
 		add("acknowledgements", a.kept.Run)
-		server, err := a.server()
+		server, err := a.newServer(f.verifier)
 		if err != nil {
 			return nil, err
 		}
-		entries = append(entries, lifecycle.Entry{Name: "HTTP server", Part: newWeb(server, listener), StopWithin: 20 * time.Second})
+		entries = append(entries, lifecycle.Entry{Name: "HTTP server", Part: newWeb(server, f.listener), StopWithin: 20 * time.Second})
 	}
 	return entries, nil
 }

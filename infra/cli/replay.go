@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"slices"
 	"strings"
 	"time"
@@ -163,7 +162,7 @@ func asJSON(b []byte) json.RawMessage {
 func (c console) withDatabase(f func(ctx context.Context, pool *pgxpool.Pool) error) error {
 	ctx, done := c.stoppable()
 	defer done()
-	a, err := c.addresses(ctx, needDatabase, slog.New(slog.DiscardHandler))
+	a, err := c.addresses(ctx, needDatabase)
 	if err != nil {
 		return err
 	}

@@ -51,26 +51,37 @@ func refuseBrokers(c console) error {
 // part that starts when all others have, from the application and the address it
 // serves on, "" without the api role.
 func (c console) serve(ctx context.Context, log *slog.Logger, r roles, last func(*app, string) lifecycle.Entry) error {
-	var listener net.Listener
-	address := ""
-	if r.any(roleAPI) {
-		// Before anything else: a taken port is told at once.
-		var err error
-		if listener, err = listen(ctx, c.settings.HTTPAddr); err != nil {
-			return err
-		}
-		defer listener.Close()
-		address = listener.Addr().String()
+	f, address, err := c.front(ctx, log, r)
+	if err != nil {
+		return err
+	}
+	if f.listener != nil {
+		defer f.listener.Close()
 	}
 	a, err := c.openApp(ctx, log)
 	if err != nil {
 		return err
 	}
-	parts, err := a.parts(r, listener)
+	parts, err := a.parts(r, f)
 	if err != nil {
 		return joinClose(err, a.close(ctx))
 	}
 	return lifecycle.Run(ctx, lifecycle.Options{}, append(parts, last(a, address))...)
+}
+
+// front makes what the api role serves with. It comes before anything else: a
+// taken port or a bad secret is told at once.
+func (c console) front(ctx context.Context, log *slog.Logger, r roles) (f front, address string, err error) {
+	if !r.any(roleAPI) {
+		return f, "", nil
+	}
+	if f.verifier, err = c.verifier(ctx, log); err != nil {
+		return f, "", err
+	}
+	if f.listener, err = listen(ctx, c.settings.HTTPAddr); err != nil {
+		return f, "", err
+	}
+	return f, f.listener.Addr().String(), nil
 }
 
 func listen(ctx context.Context, addr string) (net.Listener, error) {

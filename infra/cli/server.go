@@ -4,22 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"seckill/api"
 	"seckill/eventstore"
-	"seckill/infra/config"
 )
 
-// server makes the HTTP API.
-func (a *app) server() (*api.Server, error) {
-	verifier, err := a.verifier()
-	if err != nil {
-		return nil, err
-	}
-	return a.newServer(verifier)
-}
-
+// newServer makes the HTTP API.
 func (a *app) newServer(verifier api.Verifier) (*api.Server, error) {
 	server, err := api.New(api.Deps{
 		Purchaser: a.purchaser, Finder: a.finder, Shower: a.shower, Operator: a.operator, Verifier: verifier,
@@ -37,26 +29,21 @@ func storeAway(err error) bool {
 	return errors.Is(err, eventstore.ErrUnavailable) || errors.Is(err, eventstore.ErrUnknown)
 }
 
-// verifier checks tokens by a JWKS, or by the secret.
-func (a *app) verifier() (api.Verifier, error) {
-	if a.settings.JWKSURL != "" && a.settings.JWTSecret == "" {
-		ctx, cancel := context.WithCancel(context.Background())
-		a.onClose(func(context.Context) error { cancel(); return nil })
-		return api.JWKSVerifier(ctx, a.settings.JWKSURL, a.log, a.env.Now)
+// verifier checks tokens by a JWKS, which is read until ctx ends, or by the
+// secret.
+func (c console) verifier(ctx context.Context, log *slog.Logger) (api.Verifier, error) {
+	if c.settings.JWKSURL != "" && c.settings.JWTSecret == "" {
+		return api.JWKSVerifier(ctx, c.settings.JWKSURL, log, time.Now)
 	}
-	secret, err := signingSecret(a.settings)
+	secret, err := signingSecret(c.settings)
 	if err != nil {
 		return nil, err
 	}
-	return secretVerifier(secret, a.settings, a.env.Now)
-}
-
-func secretVerifier(secret []byte, s config.Settings, now func() time.Time) (api.Verifier, error) {
-	v, err := api.SecretVerifier(secret, now)
-	if err != nil && s.JWTSecret != "" {
-		return nil, usage("SECKILL_JWT_SECRET is too short to be a secret: %w", err)
+	v, err := api.SecretVerifier(secret, time.Now)
+	if err != nil {
+		return nil, usage("SECKILL_JWT_SECRET is no good as a secret: %w", err)
 	}
-	return v, err
+	return v, nil
 }
 
 // maxStale is for how long the core projections may leave an event unapplied

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -35,11 +34,11 @@ const (
 
 // addresses finds the stores, starting private ones for what is not configured.
 // It says in one line what it started.
-func (c console) addresses(ctx context.Context, what need, log *slog.Logger) (addresses, error) {
+func (c console) addresses(ctx context.Context, what need) (addresses, error) {
 	s := c.settings
 	a := addresses{database: s.DatabaseURL, owner: s.OwnerDatabaseURL, redis: s.RedisURL}
 	o := embedded.Options{
-		DataDir: s.DataDir, PostgresBin: s.PostgresBin, RedisBin: s.RedisBin, Logger: log,
+		DataDir: s.DataDir, PostgresBin: s.PostgresBin, RedisBin: s.RedisBin, Logger: warnings(c),
 		NeedPostgres: what&needDatabase != 0 && s.NeedsPrivatePostgres(),
 		NeedRedis:    what&needGate != 0 && s.NeedsPrivateRedis(),
 	}

@@ -45,7 +45,12 @@ func (c console) printSale(sale api.AdminSaleView, asJSON bool) error {
 	if asJSON {
 		return c.json(sale)
 	}
-	return c.printSales([]api.SaleView{sale.SaleView})
+	view := sale.SaleView
+	view.Items = make([]api.ItemView, len(sale.Items)) // JSON fills the outer ones
+	for i, item := range sale.Items {
+		view.Items[i] = item.ItemView
+	}
+	return c.printSales([]api.SaleView{view})
 }
 
 func (c console) printSales(sales []api.SaleView) error {
