@@ -17,12 +17,15 @@ import (
 func TestB51ASlowCommitterIsNotOvertakenAndTheReaderGetsItFirst(t *testing.T) {
 	pool, _, ns := pgtest.New(t)
 	written, release := make(chan struct{}), make(chan struct{})
+	var onlyOnce sync.Once
+	letGo := func() { onlyOnce.Do(func() { close(release) }) }
 	slow := start(t, pool, ns, pgstore.Options{Step: once(pgstore.StepBeforeCommit, func() { close(written); <-release })})
 	quick := start(t, pool, ns, pgstore.Options{})
+	t.Cleanup(letGo) // before the stores are closed, also when the test fails
 	var todo sync.WaitGroup
-	todo.Go(func() { storetest.MustSubmit(t, slow, placed("order-slow"), eventstore.Stored) })
+	todo.Go(func() { submit(t, slow, placed("order-slow")) })
 	<-written
-	todo.Go(func() { storetest.MustSubmit(t, quick, placed("order-quick"), eventstore.Stored) })
+	todo.Go(func() { submit(t, quick, placed("order-quick")) })
 	waiting := func() bool {
 		var n int
 		err := pool.QueryRow(t.Context(), `
@@ -34,7 +37,7 @@ and ((classid::bigint << 32) | objid::bigint) = $1`, pg.LockKey(ns, "log")).Scan
 	if early := storetest.ReadAll(t, quick); len(early) != 0 {
 		t.Errorf("while the first writer has not committed: got %d events, want none", len(early))
 	}
-	close(release)
+	letGo()
 	todo.Wait()
 	all := storetest.ReadAll(t, quick)
 	if len(all) != 2 || all[0].Stream != "order-slow" || all[1].Stream != "order-quick" {
@@ -50,9 +53,9 @@ func TestTwoProcessesShareOneLog(t *testing.T) {
 		for j := range 8 {
 			todo.Go(func() {
 				for k := range 25 {
-					storetest.MustSubmit(t, store, storetest.Plain(
+					submit(t, store, storetest.Plain(
 						storetest.To(fmt.Sprintf("order-%d-%d-%d", i, j, k), 0, storetest.NewEvent("order.placed")),
-						storetest.To("stock-x", eventstore.AnyVersion, storetest.NewEvent("stock.reserved"))), eventstore.Stored)
+						storetest.To("stock-x", eventstore.AnyVersion, storetest.NewEvent("stock.reserved"))))
 				}
 			})
 		}

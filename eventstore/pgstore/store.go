@@ -93,8 +93,19 @@ func (s *Store) Close(ctx context.Context) error {
 		return nil
 	case <-ctx.Done():
 		s.abandon()
-		<-done
+		s.linger(done)
 		return fmt.Errorf("close event store: %w", ctx.Err())
+	}
+}
+
+// linger lets what was given up end, but waits for nobody whose decide function
+// or observer hangs.
+func (s *Store) linger(done <-chan struct{}) {
+	patience := time.NewTimer(s.opts.LockTimeout)
+	defer patience.Stop()
+	select {
+	case <-done:
+	case <-patience.C:
 	}
 }
 
