@@ -1,0 +1,342 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"seckill/infra/testenv"
+)
+
+// wantOneSentence checks an end with an exit code and one line that says why.
+func wantOneSentence(t *testing.T, done Finished, code int, says string) {
+	t.Helper()
+	if done.Code != code {
+		t.Errorf("exit code %d, want %d", done.Code, code)
+	}
+	if done.Stdout != "" {
+		t.Errorf("stdout: got %q, want nothing", done.Stdout)
+	}
+	var lines []string
+	for line := range strings.Lines(done.Stderr) {
+		if !strings.HasPrefix(line, "Using ") { // what was started, said before
+			lines = append(lines, line)
+		}
+	}
+	if len(lines) != 1 || !strings.Contains(lines[0], says) || strings.Contains(done.Stderr, "goroutine ") {
+		t.Errorf("got %q, want one line that says %q", done.Stderr, says)
+	}
+}
+
+// wantJSON checks that stdout is one JSON value and reads it.
+func wantJSON[T any](t *testing.T, done Finished) T {
+	t.Helper()
+	var v T
+	decoder := json.NewDecoder(strings.NewReader(done.Stdout))
+	if err := decoder.Decode(&v); err != nil || done.Code != 0 {
+		t.Fatalf("exit code %d, stdout %q (%v); stderr:\n%s", done.Code, done.Stdout, err, done.Stderr)
+	}
+	if _, err := decoder.Token(); err != io.EOF {
+		t.Fatalf("stdout holds more than one JSON value: %q", done.Stdout)
+	}
+	return v
+}
+
+// buy asks for one unit and gives status and body.
+func buy(t *testing.T, base, sale, sku, token string) (int, map[string]any) {
+	t.Helper()
+	return call(t, http.MethodPost, base+"/api/v1/sales/"+sale+"/purchases", token, fmt.Sprintf(`{"sku":%q,"quantity":1}`, sku))
+}
+
+func call(t *testing.T, method, url, token, body string) (int, map[string]any) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, url, bytes.NewBufferString(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+token)
+	r.Header.Set("Content-Type", "application/json")
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	var v map[string]any
+	if err := json.NewDecoder(answer.Body).Decode(&v); err != nil {
+		t.Fatalf("%s %s: status %d: %v", method, url, answer.StatusCode, err)
+	}
+	return answer.StatusCode, v
+}
+
+// awaitStatus polls an order until it has a status.
+func awaitStatus(t *testing.T, base, order, token, status string) {
+	t.Helper()
+	testenv.Eventually(t, 20*time.Second, func() error {
+		code, v := call(t, http.MethodGet, base+"/api/v1/orders/"+order, token, "")
+		if code != http.StatusOK || v["status"] != status {
+			return fmt.Errorf("got %d %v, want status %s", code, v, status)
+		}
+		return nil
+	})
+}
+
+type saleLine struct {
+	ID    string `json:"id"`
+	State string `json:"state"`
+}
+
+func TestAnOperatorSteersASaleFromTheCommandLine(t *testing.T) {
+	data := "SECKILL_DATA_DIR=" + t.TempDir()
+	env := []string{data}
+	server := Serve(t, ChildOptions{Env: env})
+
+	sale := wantJSON[saleLine](t, Run(t, env, "sale", "create", "--sku", "pen", "--stock", "3", "--price", "1.50", "--json"))
+	list := wantJSON[struct{ Sales []saleLine }](t, Run(t, env, "sale", "list", "--json"))
+	if len(list.Sales) != 1 || list.Sales[0].ID != sale.ID {
+		t.Errorf("got sales %v, want the one that was made, %s", list.Sales, sale.ID)
+	}
+	if shown := Run(t, env, "sale", "show", sale.ID); shown.Code != 0 || !strings.Contains(shown.Stdout, "1.50 CNY") {
+		t.Errorf("exit code %d and %q, want a table with the price", shown.Code, shown.Stdout)
+	}
+
+	token := strings.TrimSpace(Run(t, env, "token", "--buyer", "alice").Stdout)
+	code, bought := buy(t, server.URL, sale.ID, "pen", token)
+	if code != http.StatusAccepted {
+		t.Fatalf("buy: got %d %v, want 202", code, bought)
+	}
+	awaitStatus(t, server.URL, bought["order_id"].(string), token, "placed")
+
+	if paused := wantJSON[saleLine](t, Run(t, env, "sale", "pause", sale.ID, "--note", "lunch", "--json")); paused.State != "paused" {
+		t.Errorf("state %q after a pause", paused.State)
+	}
+	other := strings.TrimSpace(Run(t, env, "token", "--buyer", "bob").Stdout)
+	if code, v := buy(t, server.URL, sale.ID, "pen", other); code != http.StatusServiceUnavailable || v["code"] != "paused" {
+		t.Errorf("buy while paused: got %d %v, want 503 paused", code, v)
+	}
+	if resumed := wantJSON[saleLine](t, Run(t, env, "sale", "resume", sale.ID, "--json")); resumed.State != "open" {
+		t.Errorf("state %q after resuming", resumed.State)
+	}
+	report := wantJSON[struct {
+		Sales []struct{ Released, Available, Reserved, Drift int64 }
+	}](t, Run(t, env, "reconcile", "--json"))
+	if s := report.Sales[0]; s.Released != 3 || s.Available != 2 || s.Reserved != 1 || s.Drift != 0 {
+		t.Errorf("got %+v, want 3 released, 2 left, 1 reserved, no drift", s)
+	}
+	if closed := wantJSON[saleLine](t, Run(t, env, "sale", "close", sale.ID, "--json")); closed.State != "ended" {
+		t.Errorf("state %q after closing", closed.State)
+	}
+	wantOneSentence(t, Run(t, env, "sale", "show", "zzzzzzzz"), 1, "no such sale")
+	wantOneSentence(t, Run(t, append(env, "SECKILL_HTTP_ADDR="+server.addr), "serve"), 1, "is taken")
+
+	checkReplay(t, env, sale.ID)
+	if code := server.Stop(); code != 0 {
+		t.Errorf("serve ended with %d after a signal, want 0", code)
+	}
+	// What was stored is there at the next start, with nothing serving.
+	if again := wantJSON[struct{ Sales []saleLine }](t, Run(t, env, "sale", "list", "--json")); len(again.Sales) != 1 {
+		t.Errorf("got sales %v after a restart, want one", again.Sales)
+	}
+	wantOneSentence(t, Run(t, env, "reconcile"), 1, "is a recorder running")
+}
+
+// checkReplay checks the names of stored events and the filters.
+func checkReplay(t *testing.T, env []string, sale string) {
+	t.Helper()
+	done := Run(t, env, "replay", "--json", "--sale", sale)
+	want := []string{"sale.scheduled", "stock.released", "sale.preheated", "stock.reserved", "order.placed", "sale.paused", "sale.resumed", "sale.closed"}
+	var got []string
+	for line := range strings.Lines(done.Stdout) {
+		var e struct {
+			Position, Version                   int64
+			Event_ID, Stream, Type, Recorded_at string
+			Payload, Metadata                   map[string]any
+			Hash                                string
+		}
+		if err := json.Unmarshal([]byte(line), &e); err != nil {
+			t.Fatalf("a line is no event: %v in %q", err, line)
+		}
+		if e.Position != int64(len(got)+1) || e.Version < 1 || e.Event_ID == "" || e.Stream == "" || e.Recorded_at == "" || e.Payload == nil || e.Metadata == nil || len(e.Hash) != 64 {
+			t.Errorf("event %d lacks something: %s", len(got)+1, line)
+		}
+		got = append(got, e.Type)
+	}
+	if strings.Join(got, " ") != strings.Join(want, " ") {
+		t.Errorf("got events %v, want %v", got, want)
+	}
+	if some := Run(t, env, "replay", "--from", "2", "--to", "4"); strings.Count(some.Stdout, "\n") != 3 {
+		t.Errorf("positions 2 to 4 gave %q", some.Stdout)
+	}
+	if some := Run(t, env, "replay", "--since", "1h", "--stream", "sale-"+sale); strings.Count(some.Stdout, "\n") != 5 {
+		t.Errorf("the sale's stream gave %q, want 5 events", some.Stdout)
+	}
+	list := wantJSON[struct {
+		Head        int64
+		Projections []struct{ Behind int64 }
+	}](t, Run(t, env, "checkpoints", "--json"))
+	if list.Head != int64(len(want)) || len(list.Projections) == 0 {
+		t.Errorf("checkpoints: got head %d and %d lines, want head %d", list.Head, len(list.Projections), len(want))
+	}
+}
+
+func TestWhatCannotWorkIsToldInOneSentence(t *testing.T) {
+	free := "SECKILL_HTTP_ADDR=127.0.0.1:0"
+	nobody := "127.0.0.1:1"
+	r := NewRig(t)
+	rig := slices.Clip(append(r.Settings(t), free))
+	cases := map[string]struct {
+		env  []string
+		args []string
+		code int
+		says string
+	}{
+		"no command":             {nil, nil, 2, "expected one of"},
+		"an unknown command":     {nil, []string{"sell"}, 2, "sell"},
+		"an unknown flag":        {nil, []string{"serve", "--fast"}, 2, "--fast"},
+		"a missing flag":         {nil, []string{"token"}, 2, "--buyer"},
+		"an unknown role":        {nil, []string{"serve", "--roles", "api,cook"}, 2, `"cook"`},
+		"a strategy for later":   {nil, []string{"demo", "--strategy", "postgres"}, 2, "redis-async"},
+		"an unknown strategy":    {nil, []string{"demo", "--strategy", "luck"}, 2, "redis-async"},
+		"no Postgres":            {append(rig, "SECKILL_DATABASE_URL=postgres://u:secret@"+nobody+"/x"), []string{"serve"}, 1, "PostgreSQL at " + nobody},
+		"no Redis":               {append(rig, "SECKILL_REDIS_URL=redis://:secret@"+nobody+"/0"), []string{"serve"}, 1, "Redis at " + nobody},
+		"a schema that is not":   {append(rig, "SECKILL_NAMESPACE=nowhere"), []string{"serve"}, 1, "seckill migrate up"},
+		"a guessable secret":     {append(rig, "SECKILL_JWT_SECRET=short"), []string{"serve"}, 2, "SECKILL_JWT_SECRET"},
+		"an unknown event":       {rig, []string{"replay", "--type", "order.eaten"}, 2, "order.eaten"},
+		"a time without a zone":  {rig, []string{"sale", "create", "--sku", "a", "--stock", "1", "--opens-at", "2026-11-11T00:00:00"}, 2, "--opens-at"},
+		"an item that cannot be": {rig, []string{"sale", "create", "--sku", "a b", "--stock", "1"}, 1, "items[0].sku"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			done := Run(t, c.env, c.args...)
+			wantOneSentence(t, done, c.code, c.says)
+			if strings.Contains(done.Stderr, "secret@") {
+				t.Errorf("a secret is shown: %q", done.Stderr)
+			}
+		})
+	}
+}
+
+func TestEveryWrongSettingIsToldAtOnce(t *testing.T) {
+	done := Run(t, []string{"SECKILL_HTTP_ADDR=nowhere", "SECKILL_NAMESPACE=Ä", "SECKILL_REDIS_URL=http://x"}, "serve")
+	if done.Code != 2 {
+		t.Errorf("exit code %d, want 2", done.Code)
+	}
+	for _, name := range []string{"SECKILL_HTTP_ADDR", "SECKILL_NAMESPACE", "SECKILL_REDIS_URL"} {
+		if !strings.Contains(done.Stderr, name) {
+			t.Errorf("%s is not told in %q", name, done.Stderr)
+		}
+	}
+}
+
+func TestASchemaIsMadeByMigrateAndANewerOneIsRefused(t *testing.T) {
+	r := NewRig(t)
+	ns := testenv.Namespace(t)
+	env := append(r.Settings(t), "SECKILL_NAMESPACE="+ns, "SECKILL_HTTP_ADDR=127.0.0.1:0")
+	type schema struct {
+		Version, Latest int
+		Pending         []string
+	}
+	before := wantJSON[schema](t, Run(t, env, "migrate", "status", "--json"))
+	if before.Version != 0 || len(before.Pending) != before.Latest {
+		t.Errorf("before: got %+v, want version 0 and everything pending", before)
+	}
+	after := wantJSON[schema](t, Run(t, env, "migrate", "up", "--json"))
+	if after.Version != after.Latest || len(after.Pending) != 0 {
+		t.Errorf("after: got %+v, want the latest version", after)
+	}
+	set := func(version int) {
+		t.Helper()
+		if _, err := r.Pool.Exec(context.Background(), fmt.Sprintf("reset role; update %s.schema_version set version = %d", ns, version)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set(after.Latest + 1)
+	wantOneSentence(t, Run(t, env, "serve"), 1, "newer seckill")
+	set(after.Latest - 1)
+	wantOneSentence(t, Run(t, env, "serve"), 1, "seckill migrate up")
+}
+
+func TestAFindingOfReconcileIsExitCodeThree(t *testing.T) {
+	r := NewRig(t)
+	env := r.Settings(t)
+	ServeRig(t, r)
+	sale := wantJSON[saleLine](t, Run(t, env, "sale", "create", "--sku", "pen", "--stock", "3", "--json"))
+	if done := Run(t, env, "reconcile", "--sale", sale.ID); done.Code != 0 {
+		t.Fatalf("exit code %d before anything was broken:\n%s", done.Code, done.Stdout)
+	}
+	inventUnit(t, r)
+	done := Run(t, env, "reconcile", "--sale", sale.ID, "--json")
+	var report struct {
+		Sales []struct {
+			Drift    int
+			Findings []struct{ Kind string }
+		}
+	}
+	if err := json.Unmarshal([]byte(done.Stdout), &report); err != nil || done.Code != 3 {
+		t.Fatalf("exit code %d, want 3; stdout %q (%v)", done.Code, done.Stdout, err)
+	}
+	if s := report.Sales[0]; s.Drift != 1 || s.Findings[0].Kind != "gate_above_log" {
+		t.Errorf("got %+v, want one finding of kind gate_above_log", s)
+	}
+}
+
+// inventUnit gives the gate a unit that the log does not know.
+func inventUnit(t *testing.T, r *Rig) {
+	t.Helper()
+	opts, err := redis.ParseURL(r.Redis.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := redis.NewClient(opts)
+	defer client.Close()
+	ctx := context.Background()
+	keys, err := client.Keys(ctx, "*").Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range keys {
+		if has, err := client.HExists(ctx, key, "available").Result(); err == nil && has {
+			if err := client.HIncrBy(ctx, key, "available", 1).Err(); err != nil {
+				t.Fatal(err)
+			}
+			return
+		}
+	}
+	t.Fatalf("no stock hash among %v", keys)
+}
+
+func TestRolesInSeparateProcessesServeOneSale(t *testing.T) {
+	r := NewRig(t)
+	env := r.Settings(t)
+	front := Serve(t, ChildOptions{Env: env, Args: []string{"--roles", "api"}})
+	back := NewChild(t, ChildOptions{Env: env, Args: []string{"--roles", "recorder,relay,projector,scheduler"}})
+	back.Start()
+	sale := wantJSON[saleLine](t, Run(t, env, "sale", "create", "--sku", "pen", "--stock", "3", "--json"))
+	token := strings.TrimSpace(Run(t, env, "token", "--buyer", "alice").Stdout)
+	var order string
+	testenv.Eventually(t, 20*time.Second, func() error {
+		code, v := buy(t, front.URL, sale.ID, "pen", token)
+		if code != http.StatusAccepted && code != http.StatusOK {
+			return fmt.Errorf("got %d %v", code, v)
+		}
+		order = v["order_id"].(string)
+		return nil
+	})
+	awaitStatus(t, front.URL, order, token, "placed")
+	if conn, err := net.DialTimeout("tcp", back.addr, time.Second); err == nil {
+		conn.Close()
+		t.Error("a process without the api role listens")
+	}
+	if code := back.Stop(); code != 0 {
+		t.Errorf("the back ended with %d after a signal, want 0", code)
+	}
+}
