@@ -45,20 +45,27 @@ type result struct {
 	recorded   time.Duration // the same, of the last acceptance
 }
 
-// judge puts the numbers together. An answer that is no refusal and no
-// acceptance is an error, and so is one that never came.
+// judge puts the numbers together.
 func (s *stage) judge(crowd *sent, followed *load.Measurement, report commands.SaleReport, views commands.ViewSnapshot) *result {
 	r := &result{sent: crowd, followed: followed, report: report}
+	r.count(s, views)
+	r.time(s, crowd)
+	return r
+}
+
+// count fills in what became of buyers and units. An answer that is no refusal
+// and no acceptance is an error, and so is one that never came.
+func (r *result) count(s *stage, views commands.ViewSnapshot) {
 	r.SaleID, r.Strategy, r.Stock, r.Buyers = s.sale, s.demo.Strategy, s.demo.Stock, s.demo.Buyers
-	r.Accepted, r.Errors, r.Drift = crowd.OK, crowd.Failed+crowd.Unanswered, report.Drift
+	r.Accepted, r.Errors, r.Drift = r.sent.OK, r.sent.Failed+r.sent.Unanswered, r.report.Drift
 	r.Refused = map[string]int{}
 	failed := map[string]bool{}
-	for i := range crowd.Sights {
-		if crowd.Sights[i].Failed {
-			failed[crowd.Sights[i].Outcome] = true
+	for i := range r.sent.Sights {
+		if sight := &r.sent.Sights[i]; sight.Failed {
+			failed[sight.Outcome] = true
 		}
 	}
-	for code, n := range crowd.Outcomes {
+	for code, n := range r.sent.Outcomes {
 		switch {
 		case code == load.Accepted || failed[code]:
 		case code == string(domain.CodeSoldOut):
@@ -77,8 +84,6 @@ func (s *stage) judge(crowd *sent, followed *load.Measurement, report commands.S
 	}
 	r.Oversold = max(r.Placed-r.Stock, 0)
 	r.Undersold = max(min(r.Stock, int64(r.Buyers))-r.Placed, 0)
-	r.time(s, crowd)
-	return r
 }
 
 // time fills in rates and latencies.

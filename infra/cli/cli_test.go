@@ -1,0 +1,123 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"seckill/domain"
+	"seckill/infra/config"
+	"seckill/infra/pg"
+)
+
+// try runs the program in this process; nothing in it may need a store.
+func try(t *testing.T, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	code = run(args, console{out: &out, err: &errs, signals: make(chan os.Signal)})
+	return code, out.String(), errs.String()
+}
+
+func TestHelpAndVersionEndWell(t *testing.T) {
+	for _, args := range [][]string{{"--help"}, {"demo", "--help"}, {"version"}} {
+		if code, out, errs := try(t, args...); code != exitGood || out == "" || errs != "" {
+			t.Errorf("%v: exit code %d, stdout %q, stderr %q; want 0, something, nothing", args, code, out, errs)
+		}
+	}
+	_, out, _ := try(t, "version", "--json")
+	var v versions
+	if err := json.Unmarshal([]byte(out), &v); err != nil || v.Schema < 1 || !strings.HasPrefix(v.Go, "go") || v.Module == "" {
+		t.Errorf("version --json: got %q (%v)", out, err)
+	}
+}
+
+func TestATokenIsSignedByTheSecretOfTheDataFolder(t *testing.T) {
+	dir := t.TempDir()
+	code, out, errs := try(t, "token", "--buyer", "alice", "--role", "admin", "--data", dir)
+	if code != exitGood || strings.Count(strings.TrimSpace(out), ".") != 2 {
+		t.Fatalf("exit code %d, stdout %q, stderr %q; want a token", code, out, errs)
+	}
+	c := console{settings: config.Settings{DataDir: dir}}
+	v, err := c.verifier(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	caller, err := v.Verify(t.Context(), strings.TrimSpace(out))
+	if err != nil || caller.Buyer != "alice" || caller.Role != "admin" {
+		t.Errorf("got %+v and %v, want alice as admin", caller, err)
+	}
+	if code, _, errs := try(t, "token", "--buyer", "a", "--jwks-url", "https://issuer/keys"); code != exitUsage || !strings.Contains(errs, "issuer") {
+		t.Errorf("with a JWKS: exit code %d, stderr %q; want 2 and why", code, errs)
+	}
+}
+
+func TestAnErrorForPeopleIsToldAloneWhateverWrapsIt(t *testing.T) {
+	cases := map[string]error{
+		"It is gone.":                               fmt.Errorf("open: %w", &pg.Problem{Sentence: "It is gone.", Cause: errors.New("dial secret")}),
+		"There is no such sale.":                    fmt.Errorf("show: %w", &domain.Problem{Code: domain.CodeSaleNotFound}),
+		"one\ntwo":                                  &usageError{fmt.Errorf("settings: %w", &config.InvalidError{Problems: []string{"one", "two"}})},
+		"the address x is taken":                    explainListen("x", fmt.Errorf("listen: %w", syscall.EADDRINUSE)),
+		"Redis at h:1/0 cannot be reached":          explainRedis("redis://:pw@h:1/0", fmt.Errorf("dial: %w", os.ErrDeadlineExceeded)),
+		"Redis at h:1 does not let us in":           explainRedis("redis://:pw@h:1", errors.New("WRONGPASS invalid")),
+		"this took too long and was given up: lock": fmt.Errorf("lock: %w", context.DeadlineExceeded),
+	}
+	for want, err := range cases {
+		if got := sentence(err); !strings.HasPrefix(got, want) || strings.Contains(got, "pw") || strings.Contains(got, "secret") {
+			t.Errorf("got %q, want %q first", got, want)
+		}
+	}
+}
+
+func TestRolesAreReadAndAnUnknownOneIsAUsageError(t *testing.T) {
+	r, err := parseRoles([]string{"api", " relay", "api"})
+	if err != nil || len(r) != 2 || !r.any(roleRelay) || r.any(roleRecorder) {
+		t.Errorf("got %v and %v, want api and relay", r, err)
+	}
+	for _, names := range [][]string{{"cook"}, {}, {""}} {
+		var u *usageError
+		if _, err := parseRoles(names); !errors.As(err, &u) {
+			t.Errorf("%v: got %v, want a usage error", names, err)
+		}
+	}
+}
+
+func TestWhatReplayIsAskedForIsRead(t *testing.T) {
+	good := replayCmd{Sale: "s", Type: "order.placed", From: 3, To: 5, Since: "2026-11-11T00:00:00+08:00"}
+	f, err := good.filter()
+	if err != nil || f.SaleID != "s" || f.From != 3 || f.To != 5 || !f.Since.Equal(time.Date(2026, 11, 10, 16, 0, 0, 0, time.UTC)) {
+		t.Errorf("got %+v and %v", f, err)
+	}
+	ago := replayCmd{Since: "10m"}
+	if f, err := ago.filter(); err != nil || time.Since(f.Since) < 10*time.Minute || time.Since(f.Since) > 11*time.Minute {
+		t.Errorf("10m ago: got %s and %v", f.Since, err)
+	}
+	for _, bad := range []replayCmd{{From: -1}, {From: 5, To: 3}, {Type: "x"}, {Since: "yesterday"}, {Since: "2026-11-11T00:00:00"}, {Follow: true, To: 3}} {
+		var u *usageError
+		if _, err := bad.filter(); !errors.As(err, &u) {
+			t.Errorf("%+v: got %v, want a usage error", bad, err)
+		}
+	}
+}
+
+func TestNumbersForPeopleAreGrouped(t *testing.T) {
+	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1,000", 50_000: "50,000", 1_234_567: "1,234,567"} {
+		if got := grouped(n); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+func TestAnAddressOfEveryInterfaceIsDialledOnThisMachine(t *testing.T) {
+	for listened, want := range map[string]string{"0.0.0.0:80": "127.0.0.1:80", "[::]:80": "127.0.0.1:80", "10.0.0.1:80": "10.0.0.1:80", "localhost:80": "localhost:80"} {
+		if got := dialable(listened); got != want {
+			t.Errorf("%s: got %s, want %s", listened, got, want)
+		}
+	}
+}
