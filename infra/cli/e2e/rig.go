@@ -16,6 +16,7 @@ import (
 	"seckill/commands"
 	"seckill/domain"
 	"seckill/eventstore/pgstore"
+	"seckill/infra/cli"
 	"seckill/infra/pg"
 	"seckill/infra/pg/pgtest"
 	"seckill/infra/redisgate"
@@ -122,7 +123,7 @@ func (r *Rig) Node(t testing.TB, opts NodeOptions) *Node {
 	}
 	n := &Node{Store: store, Gate: gate, Alarms: &Alarms{}}
 	n.Env = &commands.Env{
-		Store: uint8(identity.Store), Keys: OrderKeys(identity), Now: time.Now, Random: rand.Reader,
+		Store: uint8(identity.Store), Keys: cli.OrderKeys(identity), Now: time.Now, Random: rand.Reader,
 		NewID: uuid.New, Log: slog.New(slog.NewTextHandler(testWriter{t}, &slog.HandlerOptions{Level: slog.LevelWarn})), Step: opts.Step,
 	}
 	n.assemble(t, pool, r, opts)
@@ -136,7 +137,7 @@ func (n *Node) assemble(t testing.TB, pool *pgxpool.Pool, r *Rig, opts NodeOptio
 	if err != nil {
 		t.Fatalf("make the projector: %v", err)
 	}
-	views := NewViews(pool, int16(n.Env.Store))
+	views := cli.NewViews(pool, int16(n.Env.Store))
 	n.Sales = commands.NewSales(n.Store, n.Env.Now, commands.SalesOptions{})
 	n.Follower = commands.NewFollower(n.Env, n.Store, n.Gate)
 	n.Lost = &commands.Lost{Env: n.Env, Gate: n.Gate, Log: n.Store}
@@ -146,7 +147,7 @@ func (n *Node) assemble(t testing.TB, pool *pgxpool.Pool, r *Rig, opts NodeOptio
 	}
 	n.Purchaser = commands.NewPurchaser(n.Env, n.Sales, n.Gate, n.Finder, n.Kept, commands.PurchaserOptions{})
 	n.Keeper = commands.NewKeeper(n.Env, n.Sales, n.Gate, n.Store, n.Follower,
-		Locks{Pool: pool, Namespace: r.Namespace}, commands.KeeperOptions{Alarm: n.Alarms.Raise})
+		cli.Locks{Pool: pool, Namespace: r.Namespace}, commands.KeeperOptions{Alarm: n.Alarms.Raise})
 	n.Operator = &commands.Operator{Env: n.Env, Sales: n.Sales, Log: n.Store, Gate: n.Gate, Follow: n.Follower, Preheat: n.Keeper.Preheat}
 	n.Reconciler = &commands.Reconciler{Env: n.Env, Sales: n.Sales, Log: n.Store, Gate: n.Gate, Views: views}
 
