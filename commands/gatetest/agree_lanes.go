@@ -5,8 +5,6 @@ import (
 	"strconv"
 	"time"
 
-	"pgregory.net/rapid"
-
 	"seckill/commands"
 	"seckill/domain"
 )
@@ -14,32 +12,33 @@ import (
 // steer changes a sale in the log.
 func (w *walk) steer(show *Show) {
 	id := show.Place.Sale
-	early, late := show.Sale.Terms, show.Sale.Terms
+	early, late := w.terms, w.terms
 	early.OpensAt, early.ClosesAt = early.OpensAt.Add(-3*time.Hour), early.OpensAt.Add(-2*time.Hour)
 	late.OpensAt, late.ClosesAt = late.ClosesAt.Add(2*time.Hour), late.ClosesAt.Add(3*time.Hour)
-	e := rapid.SampledFrom([]domain.Event{
-		&domain.SalePaused{SaleID: id, Reason: domain.PausedByOperator}, &domain.SaleResumed{SaleID: id, Reason: domain.PausedByOperator},
-		&domain.SaleResumed{SaleID: id, Reason: domain.PausedByOperator}, &domain.SaleClosed{SaleID: id},
+	e := oneOf[domain.Event](w, "steer",
+		&domain.SalePaused{SaleID: id, Reason: domain.PausedByOperator}, &domain.SalePaused{SaleID: id, Reason: domain.PausedByDrift},
+		&domain.SaleResumed{SaleID: id, Reason: domain.PausedByOperator}, &domain.SaleResumed{SaleID: id, Reason: domain.PausedByDrift},
 		&domain.SaleRevised{SaleID: id, SaleTerms: early}, &domain.SaleRevised{SaleID: id, SaleTerms: late},
-	}).Draw(w.rt, "steer")
-	if rapid.IntRange(0, 2).Draw(w.rt, "really") == 0 { // most sales should sell
+		&domain.SaleRevised{SaleID: id, SaleTerms: w.terms}, &domain.SaleRevised{SaleID: id, SaleTerms: w.terms},
+		&domain.SaleRevised{SaleID: id, SaleTerms: w.terms}, &domain.SaleClosed{SaleID: id})
+	if w.pick("really", 2) == 0 { // most sales should sell
 		w.Say(show, e)
 	}
 }
 
 func (w *walk) hold(show *Show) {
-	o := rapid.SampledFrom([]domain.Outcome{domain.Paused, domain.Ended}).Draw(w.rt, "hold")
+	o := oneOf(w, "hold", domain.Paused, domain.Paused, domain.Ended)
 	w.check(true, w.Hold(w.ctx, show.Place, o))
 }
 
 func (w *walk) recover(show *Show) { w.Recover(show.Place.Lane()) }
 
 func (w *walk) epoch(show *Show) int64 {
-	return w.lane(show.Place.Lane()).Epoch + rapid.Int64Range(-1, 1).Draw(w.rt, "epoch")
+	return w.lane(show.Place.Lane()).Epoch + oneOf(w, "epoch", int64(0), 0, 0, 1, -1)
 }
 
 func (w *walk) closeOnly(show *Show) {
-	if rapid.Bool().Draw(w.rt, "close") {
+	if w.pick("close", 2) == 0 {
 		w.check(w.CloseLane(w.ctx, show.Place.Lane(), w.epoch(show)))
 	}
 }
@@ -47,9 +46,9 @@ func (w *walk) closeOnly(show *Show) {
 // openOnly tries the steps of a recovery wherever the lane is.
 func (w *walk) openOnly(show *Show) {
 	epoch, skus := w.epoch(show), show.Sale.SKUs()
-	reset := skus[:rapid.IntRange(0, len(skus)).Draw(w.rt, "reset")]
+	reset := skus[:w.pick("reset", len(skus)+1)]
 	w.check(w.Stubs(w.ctx, show.Place, skus, reset, epoch))
-	if rapid.Bool().Draw(w.rt, "catch up") {
+	if w.pick("catch up", 2) == 0 {
 		w.catchup(show)
 	}
 	w.check(w.OpenHashes(w.ctx, show.Place, w.Marks(show, skus...), epoch))
@@ -59,17 +58,17 @@ func (w *walk) openOnly(show *Show) {
 
 func (w *walk) reset(show *Show) {
 	w.token++
-	sku := rapid.SampledFrom(show.Sale.SKUs()).Draw(w.rt, "item")
+	sku := oneOf(w, "item", show.Sale.SKUs()...)
 	w.check(w.ResetStock(w.ctx, show.Place, sku, w.epoch(show), "token"+strconv.Itoa(w.token)))
 }
 
 // preheat goes on with a reset that may be of an older token.
 func (w *walk) preheat(show *Show) {
-	token := "token" + strconv.Itoa(w.token-rapid.IntRange(0, 1).Draw(w.rt, "older"))
-	if rapid.IntRange(0, 3).Draw(w.rt, "new sale") == 0 {
+	token := "token" + strconv.Itoa(w.token-w.pick("older", 4)/3)
+	if w.pick("new sale", 4) == 0 {
 		w.check(w.NewSale(w.ctx, show.Place, show.Sale.SKUs(), w.epoch(show), token))
 	}
-	sku := rapid.SampledFrom(show.Sale.SKUs()).Draw(w.rt, "item")
+	sku := oneOf(w, "item", show.Sale.SKUs()...)
 	w.Record(show)
 	p := w.peek(show, sku)
 	w.check(w.ApplySale(w.ctx, commands.SalePage{Place: show.Place, From: p.Sale.Applied, To: show.Mark, Sale: show.Sale}))
@@ -79,10 +78,10 @@ func (w *walk) preheat(show *Show) {
 
 // fault lets a hash go, another process answer, or an older copy come back.
 func (w *walk) fault(show *Show) {
-	switch rapid.IntRange(0, 3).Draw(w.rt, "fault") {
+	switch w.pick("fault", 4) {
 	case 0:
 		if w.Lose != nil {
-			w.Lose(w.tb, show.Place, rapid.SampledFrom(append(show.Sale.SKUs(), "")).Draw(w.rt, "lost"))
+			w.Lose(w.tb, show.Place, oneOf(w, "lost", append(show.Sale.SKUs(), "")...))
 		}
 	case 1:
 		if w.Failover != nil {

@@ -33,6 +33,7 @@ func testApply(t *testing.T, maker Maker) {
 		s.Buy(show, "u", domain.LimitExceeded, 3)
 		s.Buy(show, "u", domain.Reserved, 2)
 	})
+	t.Run("a log that went back takes its returns back", func(t *testing.T) { testShorterLog(t, maker) })
 	t.Run("units enter and leave by the log, below zero too", func(t *testing.T) { testMoves(t, maker) })
 	t.Run("a long page is applied whole, repeated orders included", func(t *testing.T) {
 		s := NewStage(t, maker(t))
@@ -113,6 +114,7 @@ func testRetake(t *testing.T, maker Maker) {
 	s.Catchup(show)
 	s.WantLeft(show, "A", -1)
 	s.Buy(show, "w", domain.SoldOut, 1)
+	s.wantLatest(show, "u", second)
 	if v := s.Reserve(first); v.Outcome != domain.SameOrder || v.Entry.String() != "1-1.7" {
 		t.Fatalf("a restored order: got %+v, want the same order of entry 1-1.7", v)
 	}
@@ -134,9 +136,42 @@ func testRetake(t *testing.T, maker Maker) {
 	}
 }
 
+// wantLatest lets the sale allow as many orders as the buyer has, asks for
+// another one, and takes the change back.
+func (s *Stage) wantLatest(show *Show, buyer string, want commands.Reservation) {
+	s.tb.Helper()
+	terms := show.Sale.Terms
+	s.Say(show, &domain.SaleRevised{SaleID: show.Place.Sale, SaleTerms: twoOrders(terms)})
+	s.Catchup(show)
+	if v := s.Reserve(s.Ask(show, buyer, 1)); v.Outcome != domain.Repeat || v.Order != want.Order {
+		s.tb.Fatalf("a further purchase: got %+v, want a repeat of the order of the latest entry, %s", v, want.Order)
+	}
+	s.Say(show, &domain.SaleRevised{SaleID: show.Place.Sale, SaleTerms: terms})
+	s.Catchup(show)
+}
+
 func twoOrders(t domain.SaleTerms) domain.SaleTerms {
 	t.OrdersPerBuyer = 2
 	return t
+}
+
+func testShorterLog(t *testing.T, maker Maker) {
+	s := NewStage(t, maker(t))
+	show := s.Open(nil, 5)
+	r := s.Buy(show, "u", domain.Reserved, 1)
+	s.Record(show)
+	stream := domain.StockStream(show.Place.Sale, "A", 0)
+	before := s.log[stream]
+	s.Return(show, r)
+	s.Catchup(show)
+	s.wantOrder(r, commands.OrderEnded)
+	s.log[stream] = before
+	if start, err := s.ResetStock(s.ctx, show.Place, "A", 1, "token"); err != nil || !start.OK {
+		t.Fatalf("reset: got %+v, %v", start, err)
+	}
+	s.Catchup(show)
+	s.wantOrder(r, commands.OrderAccepted)
+	s.WantLeft(show, "A", 4)
 }
 
 func testRefused(t *testing.T, maker Maker) {
