@@ -101,7 +101,7 @@ var errFound = errors.New("the check found something")
 // fail tells a person what went wrong and gives the exit code.
 func (c console) fail(err error) int {
 	switch {
-	case err == nil, errors.Is(err, errStopped):
+	case err == nil:
 		return exitGood
 	case errors.Is(err, errFound):
 		return exitFinding
@@ -114,17 +114,14 @@ func (c console) fail(err error) int {
 	return exitFailure
 }
 
-// errStopped is the end of a command that a signal stopped in order.
-var errStopped = errors.New("stopped by a signal")
-
 // stoppable gives a context that the first signal ends; the second one ends the
 // process at once. Call done when the command is over.
 func (c console) stoppable() (ctx context.Context, done func()) {
-	ctx, cancel := context.WithCancelCause(context.Background())
+	ctx, cancel := context.WithCancel(context.Background())
 	quit, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
-		for _, act := range []func(){func() { cancel(errStopped) }, func() { os.Exit(exitFailure) }} {
+		for _, act := range []func(){cancel, func() { os.Exit(exitFailure) }} {
 			select {
 			case <-c.signals:
 				act()
@@ -136,7 +133,7 @@ func (c console) stoppable() (ctx context.Context, done func()) {
 	return ctx, func() {
 		close(quit)
 		<-ended
-		cancel(nil)
+		cancel()
 	}
 }
 

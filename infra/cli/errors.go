@@ -33,6 +33,8 @@ func sentence(err error) string {
 		return program.Error()
 	case errors.As(err, &refusal):
 		return refusal.Error()
+	case errors.Is(err, context.Canceled):
+		return "stopped before it was done"
 	case errors.Is(err, context.DeadlineExceeded):
 		return "this took too long and was given up: " + oneLine(err)
 	}

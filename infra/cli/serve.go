@@ -59,6 +59,9 @@ func (c console) serve(ctx context.Context, log *slog.Logger, r roles, last func
 		defer f.listener.Close()
 	}
 	a, err := c.openApp(ctx, log)
+	if ctx.Err() != nil && err != nil {
+		return nil // stopped by a signal while it started
+	}
 	if err != nil {
 		return err
 	}

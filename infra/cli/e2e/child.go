@@ -40,9 +40,13 @@ var binary = sync.OnceValues(func() (string, error) {
 	return file, nil
 })
 
-// Binary gives the path of the built program.
+// Binary gives the path of the built program. Tests that need it are left out in
+// short mode: the race detector sees nothing of another process.
 func Binary(t testing.TB) string {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("skipped in short mode: it runs the built program")
+	}
 	file, err := binary()
 	if err != nil {
 		t.Fatal(err)
@@ -137,6 +141,7 @@ const TestSecret = "a secret for tests alone, 32 bytes"
 // NewChild makes a child that does not run yet.
 func NewChild(t testing.TB, o ChildOptions) *Child {
 	t.Helper()
+	Binary(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatalf("find a free port: %v", err)

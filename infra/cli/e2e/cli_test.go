@@ -96,6 +96,7 @@ type saleLine struct {
 }
 
 func TestAnOperatorSteersASaleFromTheCommandLine(t *testing.T) {
+	t.Parallel()
 	data := "SECKILL_DATA_DIR=" + t.TempDir()
 	env := []string{data}
 	server := Serve(t, ChildOptions{Env: env})
@@ -189,6 +190,7 @@ func checkReplay(t *testing.T, env []string, sale string) {
 }
 
 func TestWhatCannotWorkIsToldInOneSentence(t *testing.T) {
+	t.Parallel()
 	free := "SECKILL_HTTP_ADDR=127.0.0.1:0"
 	nobody := "127.0.0.1:1"
 	r := NewRig(t)
@@ -226,6 +228,7 @@ func TestWhatCannotWorkIsToldInOneSentence(t *testing.T) {
 }
 
 func TestEveryWrongSettingIsToldAtOnce(t *testing.T) {
+	t.Parallel()
 	done := Run(t, []string{"SECKILL_HTTP_ADDR=nowhere", "SECKILL_NAMESPACE=Ä", "SECKILL_REDIS_URL=http://x"}, "serve")
 	if done.Code != 2 {
 		t.Errorf("exit code %d, want 2", done.Code)
@@ -238,6 +241,7 @@ func TestEveryWrongSettingIsToldAtOnce(t *testing.T) {
 }
 
 func TestASchemaIsMadeByMigrateAndANewerOneIsRefused(t *testing.T) {
+	t.Parallel()
 	r := NewRig(t)
 	ns := testenv.Namespace(t)
 	env := append(r.Settings(t), "SECKILL_NAMESPACE="+ns, "SECKILL_HTTP_ADDR=127.0.0.1:0")
@@ -266,6 +270,7 @@ func TestASchemaIsMadeByMigrateAndANewerOneIsRefused(t *testing.T) {
 }
 
 func TestAFindingOfReconcileIsExitCodeThree(t *testing.T) {
+	t.Parallel()
 	r := NewRig(t)
 	env := r.Settings(t)
 	ServeRig(t, r)
@@ -315,6 +320,7 @@ func inventUnit(t *testing.T, r *Rig) {
 }
 
 func TestRolesInSeparateProcessesServeOneSale(t *testing.T) {
+	t.Parallel()
 	r := NewRig(t)
 	env := r.Settings(t)
 	front := Serve(t, ChildOptions{Env: env, Args: []string{"--roles", "api"}})

@@ -45,6 +45,7 @@ func wantNumbers(t *testing.T, result map[string]any, want map[string]float64) {
 }
 
 func TestADemoSellsExactlyItsStockAndProvesIt(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	result := runDemo(t, "--stock", "200", "--buyers", "1000", "--data", dir)
 	wantNumbers(t, result, map[string]float64{
@@ -63,11 +64,13 @@ func TestADemoSellsExactlyItsStockAndProvesIt(t *testing.T) {
 }
 
 func TestADemoWithMoreStockThanBuyersSellsToEveryBuyer(t *testing.T) {
+	t.Parallel()
 	result := runDemo(t, "--stock", "500", "--buyers", "100", "--data", t.TempDir())
 	wantNumbers(t, result, map[string]float64{"accepted": 100, "placed": 100, "sold_out": 0, "oversold": 0, "undersold": 0, "drift": 0})
 }
 
 func TestADemoWorksOnAnImitatedRedis(t *testing.T) {
+	t.Parallel()
 	result := runDemo(t, "--stock", "50", "--buyers", "300", "--data", t.TempDir(), "--redis-bin", "miniredis")
 	wantNumbers(t, result, map[string]float64{
 		"accepted": 50, "placed": 50, "sold_out": 250, "errors": 0, "oversold": 0, "undersold": 0, "drift": 0,
