@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"seckill/commands"
@@ -165,8 +166,9 @@ type reader struct{ bad []domain.FieldError }
 // microsecond are cut off: no store keeps them.
 func (r *reader) instant(field, text string) time.Time {
 	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04Z07:00"} {
-		if t, err := time.Parse(layout, text); err == nil {
-			return t.UTC().Truncate(time.Microsecond)
+		t, err := time.Parse(layout, strings.ToUpper(text))
+		if t = t.UTC(); err == nil && t.Year() >= 1970 && t.Year() <= 9999 {
+			return t.Truncate(time.Microsecond)
 		}
 	}
 	r.bad = append(r.bad, domain.FieldError{Field: field, Reason: "want an RFC 3339 time with a zone, such as 2026-11-11T00:00:00+08:00"})

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/labstack/echo/v4"
 )
@@ -25,11 +26,9 @@ const bodyBudget = 5 * time.Second
 func readJSON(c echo.Context, buf *bytes.Buffer, optional bool) error {
 	buf.Reset()
 	r := c.Request()
-	if optional && (r.ContentLength == 0 || r.Body == nil || r.Body == http.NoBody) {
-		return nil
-	}
-	if !isJSON(r.Header) {
-		return invalid(http.StatusUnsupportedMediaType, "Please send application/json.")
+	plain := isJSON(r.Header)
+	if !plain && !optional {
+		return errNotJSON()
 	}
 	if r.ContentLength > maxBody {
 		return errTooLarge()
@@ -38,32 +37,42 @@ func readJSON(c echo.Context, buf *bytes.Buffer, optional bool) error {
 		return err
 	}
 	switch {
-	case buf.Len() > maxBody:
-		return errTooLarge()
 	case optional && buf.Len() == 0:
 		return nil
-	case !json.Valid(buf.Bytes()):
+	case !plain:
+		return errNotJSON()
+	case buf.Len() > maxBody:
+		return errTooLarge()
+	case !json.Valid(buf.Bytes()) || !utf8.Valid(buf.Bytes()):
 		return invalid(http.StatusBadRequest, "The body is not JSON, or something follows it.")
 	}
 	return nil
+}
+
+func errNotJSON() error {
+	return invalid(http.StatusUnsupportedMediaType, "Please send application/json.")
 }
 
 func errTooLarge() error {
 	return invalid(http.StatusRequestEntityTooLarge, "The body is over 16 KiB.")
 }
 
-// fill copies at most one byte more than allowed. The deadline is taken off
-// again: left in place it would end the request's context in a long poll.
-func fill(c echo.Context, buf *bytes.Buffer) error {
-	w := c.Response().Writer
-	deadline, hasDeadline := w.(interface{ SetReadDeadline(time.Time) error })
-	if hasDeadline {
-		if err := deadline.SetReadDeadline(time.Now().Add(bodyBudget)); err == nil {
-			defer func() { _ = deadline.SetReadDeadline(time.Time{}) }()
-		}
+// setBodyDeadline bounds how long the body of a request may take to arrive, also
+// one that nobody reads: before it answers, the HTTP server waits for its rest.
+func setBodyDeadline(c echo.Context, at time.Time) {
+	if w, ok := c.Response().Writer.(interface{ SetReadDeadline(time.Time) error }); ok {
+		_ = w.SetReadDeadline(at) // an answer that cannot be bounded is still an answer
 	}
+}
+
+// fill copies at most one byte more than allowed. A body that is whole takes the
+// deadline off: left in place it would end the request's context in a long poll.
+func fill(c echo.Context, buf *bytes.Buffer) error {
 	if _, err := io.Copy(buf, io.LimitReader(c.Request().Body, maxBody+1)); err != nil {
 		return bodyProblem(err)
+	}
+	if buf.Len() <= maxBody {
+		setBodyDeadline(c, time.Time{})
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
 	"runtime/debug"
 	"time"
@@ -26,6 +27,9 @@ func (s *Server) observe(next echo.HandlerFunc) echo.HandlerFunc {
 			trace = newTraceID()
 		}
 		c.Response().Header().Set(headerTrace, trace)
+		if r.ContentLength != 0 {
+			setBodyDeadline(c, time.Now().Add(bodyBudget))
+		}
 		if err := s.safely(next, c); err != nil {
 			s.fail(c, err)
 		}
@@ -46,6 +50,20 @@ type panicked struct {
 
 func (p *panicked) Error() string { return fmt.Sprintf("panic: %v", p.value) }
 
+// Unwrap gives the error that was the reason, if one was.
+func (p *panicked) Unwrap() error {
+	err, _ := p.value.(error)
+	return err
+}
+
+// hungUp tells whether the caller is gone: its request has ended, or writing the
+// answer broke on the connection (huma panics then).
+func hungUp(ctx context.Context, err error) bool {
+	var p *panicked
+	var broken *net.OpError
+	return ctx.Err() != nil || errors.As(err, &p) && errors.As(p.Unwrap(), &broken)
+}
+
 // safely turns a panic into an error, but for the one that asks the HTTP server
 // to break the connection.
 func (s *Server) safely(next echo.HandlerFunc, c echo.Context) (err error) {
@@ -64,15 +82,15 @@ func (s *Server) safely(next echo.HandlerFunc, c echo.Context) (err error) {
 // fail answers with the problem document of err, and logs what the caller is not
 // told. A caller that hung up is neither answered nor logged as a fault.
 func (s *Server) fail(c echo.Context, err error) {
-	if c.Request().Context().Err() != nil {
-		s.Log.Debug("caller is gone", "trace_id", traceOf(c), "error", err)
-		return
-	}
 	var theirs *echo.HTTPError
 	if errors.As(err, &theirs) {
 		err = asProblem(theirs.Code)
 	}
 	r := s.refusalOf(err)
+	if r.cause != nil && hungUp(c.Request().Context(), err) {
+		s.Log.Debug("caller is gone", "trace_id", traceOf(c), "error", err)
+		return
+	}
 	s.logFault(c.Request().Context(), traceOf(c), r)
 	if c.Response().Committed {
 		return

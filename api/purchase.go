@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"errors"
 	"net/http"
 	"time"
 
@@ -56,8 +57,9 @@ func (s *Server) buy(c echo.Context, line *purchaseLine) (commands.PurchaseResul
 	ctx := c.Request().Context()
 	req, err := s.readPurchase(c)
 	if err != nil {
-		if _, unknown := s.Shower.Show(ctx, line.sale); unknown != nil {
-			return commands.PurchaseResult{}, unknown
+		var unknown *domain.Problem
+		if _, known := s.Shower.Show(ctx, line.sale); errors.As(known, &unknown) {
+			err = unknown
 		}
 		return commands.PurchaseResult{}, err
 	}

@@ -3,6 +3,7 @@ package api
 import (
 	"encoding/json"
 	"strconv"
+	"strings"
 
 	"seckill/domain"
 )
@@ -126,7 +127,8 @@ func wholeNumber(value []byte) (n int64, ok bool) {
 
 // checkJSON gives what is wrong with a valid JSON text by rules that hold for
 // every body: names are lower case with '_', none stands twice in an object, and
-// numbers are plain whole numbers of 64 bits.
+// numbers are plain whole numbers of 64 bits, and texts hold no NUL, which a
+// database does not store.
 func checkJSON(at string, value []byte, bad []domain.FieldError) []domain.FieldError {
 	switch value[0] {
 	case '{':
@@ -140,7 +142,12 @@ func checkJSON(at string, value []byte, bad []domain.FieldError) []domain.FieldE
 			}
 			bad, rest = checkJSON(at+"["+strconv.Itoa(i)+"]", element, bad), after
 		}
-	case '"', 't', 'f', 'n':
+	case '"':
+		if strings.ContainsRune(unquote(value), 0) {
+			bad = append(bad, domain.FieldError{Field: at, Reason: "must not hold a NUL character"})
+		}
+		return bad
+	case 't', 'f', 'n':
 		return bad
 	}
 	if _, ok := wholeNumber(value); !ok {

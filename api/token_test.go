@@ -1,0 +1,165 @@
+package api
+
+import (
+	"context"
+	"crypto/ed25519"
+	"crypto/rand"
+	"encoding/base64"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+
+	"seckill/domain"
+)
+
+func signed(t *testing.T, method jwt.SigningMethod, key any, claims jwt.MapClaims) string {
+	t.Helper()
+	s, err := jwt.NewWithClaims(method, claims).SignedString(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestOnlyATokenOfOursThatIsStillGoodSignsIn(t *testing.T) {
+	h := newHouse(t, nil)
+	soon := time.Now().Add(time.Hour).Unix()
+	hs := jwt.SigningMethodHS256
+	good := signed(t, hs, testSecret, jwt.MapClaims{"sub": "b", "exp": soon})
+	if got := h.buy(oneShoe, "Authorization", "bearer "+good); got.Status != http.StatusAccepted {
+		t.Fatalf("got status %d for a good token, want 202\n%s", got.Status, got.Body)
+	}
+	for name, header := range map[string]string{
+		"nothing":               "",
+		"another scheme":        "Basic " + good,
+		"no scheme":             good,
+		"no token":              "Bearer ",
+		"nonsense":              "Bearer nonsense",
+		"another secret":        "Bearer " + signed(t, hs, []byte("another secret, quite long"), jwt.MapClaims{"sub": "b", "exp": soon}),
+		"over":                  "Bearer " + signed(t, hs, testSecret, jwt.MapClaims{"sub": "b", "exp": time.Now().Add(-time.Second).Unix()}),
+		"no exp":                "Bearer " + signed(t, hs, testSecret, jwt.MapClaims{"sub": "b"}),
+		"not yet":               "Bearer " + signed(t, hs, testSecret, jwt.MapClaims{"sub": "b", "exp": soon, "nbf": time.Now().Add(time.Minute).Unix()}),
+		"no sub":                "Bearer " + signed(t, hs, testSecret, jwt.MapClaims{"exp": soon}),
+		"a sub that is none":    "Bearer " + signed(t, hs, testSecret, jwt.MapClaims{"sub": "with space", "exp": soon}),
+		"a sub too long":        "Bearer " + signed(t, hs, testSecret, jwt.MapClaims{"sub": strings.Repeat("b", 129), "exp": soon}),
+		"a sub of a number":     "Bearer " + signed(t, hs, testSecret, jwt.MapClaims{"sub": 7, "exp": soon}),
+		"another algorithm":     "Bearer " + signed(t, jwt.SigningMethodHS512, testSecret, jwt.MapClaims{"sub": "b", "exp": soon}),
+		"no algorithm":          "Bearer " + signed(t, jwt.SigningMethodNone, jwt.UnsafeAllowNoneSignatureType, jwt.MapClaims{"sub": "b", "exp": soon}),
+		"changed after signing": "Bearer " + good[:len(good)-2] + "xx",
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := h.buy(oneShoe, "Authorization", header)
+			got.t = t
+			got.problem(401, domain.CodeUnauthenticated)
+			if got.Header.Get("WWW-Authenticate") == "" {
+				t.Error("WWW-Authenticate is missing")
+			}
+		})
+	}
+}
+
+func TestOnlyAdminsSteerSales(t *testing.T) {
+	h := newHouse(t, nil)
+	for _, path := range []string{"", "/" + testSale + "/close", "/" + testSale + "/pause", "/" + testSale + "/resume"} {
+		h.ask(http.MethodPost, "/api/v1/admin/sales"+path, `{}`).problem(403, domain.CodeForbidden)
+		h.ask(http.MethodPost, "/api/v1/admin/sales"+path, `{}`, "Authorization", "").problem(401, domain.CodeUnauthenticated)
+	}
+	if len(h.operator.did) != 0 {
+		t.Errorf("the operator did %v, want nothing", h.operator.did)
+	}
+}
+
+func TestASecretThatCouldBeGuessedIsRefused(t *testing.T) {
+	if _, err := SecretVerifier([]byte("short"), time.Now); err == nil {
+		t.Error("a secret of 5 bytes was taken")
+	}
+	if _, err := SignToken([]byte("short"), "b", "", "", time.Hour); err == nil {
+		t.Error("a token was signed with a secret of 5 bytes")
+	}
+}
+
+// jwks serves one public key under a name.
+func jwks(t *testing.T, name string, key ed25519.PublicKey, slow <-chan struct{}) *httptest.Server {
+	t.Helper()
+	var asked atomic.Int32
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if asked.Add(1) > 1 && slow != nil {
+			select {
+			case <-slow:
+			case <-r.Context().Done():
+			}
+			return
+		}
+		fmt.Fprintf(w, `{"keys":[{"kty":"OKP","crv":"Ed25519","alg":"EdDSA","kid":%q,"x":%q}]}`, name, base64.RawURLEncoding.EncodeToString(key))
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+func TestATokenSignedWithAKeyOfTheJWKSSignsIn(t *testing.T) {
+	public, private, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := JWKSVerifier(t.Context(), jwks(t, "k1", public, nil).URL, slog.New(slog.DiscardHandler), time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	token := func(method jwt.SigningMethod, kid string, key any) string {
+		tok := jwt.NewWithClaims(method, jwt.MapClaims{"sub": "b", "role": "admin", "tier": "gold", "exp": time.Now().Add(time.Hour).Unix()})
+		tok.Header["kid"] = kid
+		s, err := tok.SignedString(key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	got, err := v.Verify(t.Context(), token(jwt.SigningMethodEdDSA, "k1", private))
+	if want := (Caller{Buyer: "b", Role: "admin", Tier: "gold"}); err != nil || got != want {
+		t.Errorf("got %+v, %v; want %+v", got, err, want)
+	}
+	// The public key is no secret: a token signed with it as one must not pass.
+	if _, err := v.Verify(t.Context(), token(jwt.SigningMethodHS256, "k1", []byte(public))); err == nil {
+		t.Error("a token signed with the public key as a shared secret passed")
+	}
+	if _, err := v.Verify(t.Context(), token(jwt.SigningMethodEdDSA, "k2", private)); err == nil {
+		t.Error("a token of an unknown key passed")
+	}
+}
+
+func TestAnUnknownKeyHoldsNoRequestLong(t *testing.T) {
+	public, private, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	never := make(chan struct{})
+	defer close(never)
+	v, err := JWKSVerifier(ctx, jwks(t, "k1", public, never).URL, slog.New(slog.DiscardHandler), time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tok := jwt.NewWithClaims(jwt.SigningMethodEdDSA, jwt.MapClaims{"sub": "b", "exp": time.Now().Add(time.Hour).Unix()})
+	tok.Header["kid"] = "k2"
+	text, err := tok.SignedString(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		start := time.Now()
+		if _, err := v.Verify(ctx, text); err == nil {
+			t.Error("a token of an unknown key passed")
+		}
+		if took := time.Since(start); took > 3*time.Second {
+			t.Errorf("it took %s, want about 100 ms (a minute is the library's own bound)", took)
+		}
+	}
+}
