@@ -140,10 +140,42 @@ func TestAnOperatorSteersASaleFromTheCommandLine(t *testing.T) {
 	wantOneSentence(t, Run(t, append(env, "SECKILL_HTTP_ADDR="+server.addr), "serve"), 1, "is taken")
 
 	checkReplay(t, env, sale.ID)
+	checkMetrics(t, server.URL)
+	checkAfterwards(t, env, server)
+}
+
+// checkMetrics checks that what happened is counted, and where everything stands.
+func checkMetrics(t *testing.T, base string) {
+	t.Helper()
+	testenv.Eventually(t, 10*time.Second, func() error {
+		answer, err := http.Get(base + "/metrics")
+		if err != nil {
+			return err
+		}
+		defer answer.Body.Close()
+		raw, err := io.ReadAll(answer.Body)
+		if err != nil {
+			return err
+		}
+		for _, want := range []string{
+			`seckill_purchases_total{outcome="reserved"} 1`, `seckill_purchases_total{outcome="paused"} 1`, `seckill_lanes{state="selling"} 1`,
+			`seckill_log_position 8`, `seckill_relay_position 8`, `seckill_projection_position{projection="order_view"} 8`,
+			`seckill_recorder_purchases_total 1`, `seckill_kept_purchases 0`, `seckill_gate_script_batch_count{script="reserve"} 2`,
+		} {
+			if !strings.Contains(string(raw), want+"\n") {
+				return fmt.Errorf("no line %q in /metrics", want)
+			}
+		}
+		return nil
+	})
+}
+
+// checkAfterwards stops serving: what was stored is there at the next start.
+func checkAfterwards(t *testing.T, env []string, server *Child) {
+	t.Helper()
 	if code := server.Stop(); code != 0 {
 		t.Errorf("serve ended with %d after a signal, want 0", code)
 	}
-	// What was stored is there at the next start, with nothing serving.
 	if again := wantJSON[struct{ Sales []saleLine }](t, Run(t, env, "sale", "list", "--json")); len(again.Sales) != 1 {
 		t.Errorf("got sales %v after a restart, want one", again.Sales)
 	}
