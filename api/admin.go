@@ -71,7 +71,7 @@ func (s *Server) createSale(ctx context.Context, in *createRequest) (*createAnsw
 	if err != nil {
 		return nil, err
 	}
-	s.logAction(ctx, "sale scheduled", sale.ID)
+	s.logAction(ctx, "create-sale", sale.ID)
 	return &createAnswer{Location: pathSales + "/" + sale.ID, Body: s.adminView(ctx, sale)}, nil
 }
 
@@ -99,7 +99,7 @@ type steerAnswer struct {
 	Body AdminSaleView
 }
 
-func (s *Server) steer(do steering) func(context.Context, *steerRequest) (*steerAnswer, error) {
+func (s *Server) steer(action string, do steering) func(context.Context, *steerRequest) (*steerAnswer, error) {
 	return func(ctx context.Context, in *steerRequest) (*steerAnswer, error) {
 		note := ""
 		if in.Body != nil {
@@ -109,7 +109,7 @@ func (s *Server) steer(do steering) func(context.Context, *steerRequest) (*steer
 		if err != nil {
 			return nil, err
 		}
-		s.logAction(ctx, "sale steered", sale.ID)
+		s.logAction(ctx, action, sale.ID)
 		return &steerAnswer{Body: s.adminView(ctx, sale)}, nil
 	}
 }
@@ -119,9 +119,9 @@ func actorOf(ctx context.Context, note string) commands.Actor {
 	return commands.Actor{By: c.caller.Buyer, TraceID: c.trace, Note: note}
 }
 
-func (s *Server) logAction(ctx context.Context, message, sale string) {
+func (s *Server) logAction(ctx context.Context, action, sale string) {
 	c := callOf(ctx)
-	s.Log.InfoContext(ctx, message, "trace_id", c.trace, "buyer_id", c.caller.Buyer, "sale_id", sale, "order_id", "", "gate", "")
+	s.Log.InfoContext(ctx, "operator acted", "action", action, "trace_id", c.trace, "buyer_id", c.caller.Buyer, "sale_id", sale, "order_id", "", "gate", "")
 }
 
 // SaleBody is what an operator sends to schedule a sale. Bounds that concern

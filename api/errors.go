@@ -97,11 +97,18 @@ func (s *Server) refusalOf(err error) *refusal {
 		return &refusal{Problem: *p}
 	}
 	code := domain.CodeInternal
-	var gate *commands.GateError
-	if errors.As(err, &gate) || errors.Is(err, context.DeadlineExceeded) || (s.opts.Away != nil && s.opts.Away(err)) {
+	if s.away(err) {
 		code = domain.CodeBusy
 	}
 	return &refusal{Problem: domain.Problem{Code: code}, cause: err}
+}
+
+// away tells whether err means that something we stand on is away, late or being
+// stopped: trying again in a moment may help.
+func (s *Server) away(err error) bool {
+	var gate *commands.GateError
+	return errors.As(err, &gate) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) ||
+		(s.opts.Away != nil && s.opts.Away(err))
 }
 
 // codeOf gives the code of a refused outcome.

@@ -103,7 +103,7 @@ func TestAPanicIs500WithoutDetailsAndItsStackIsInTheLog(t *testing.T) {
 func TestAStoreOrAGateThatIsAwayIsBusyNotBroken(t *testing.T) {
 	away := errors.New("the store is away")
 	h := newHouse(t, func(_ *Deps, o *Options) { o.Away = func(err error) bool { return errors.Is(err, away) } })
-	for _, err := range []error{away, &commands.GateError{Err: errors.New("refused")}, context.DeadlineExceeded} {
+	for _, err := range []error{away, &commands.GateError{Err: errors.New("refused")}, context.DeadlineExceeded, context.Canceled} {
 		h.operator.failed = fmt.Errorf("stop sale: %w", err)
 		got := h.admin(http.MethodPost, "/api/v1/admin/sales/"+testSale+"/pause", "")
 		checkRetry(t, got, got.problem(503, domain.CodeBusy))

@@ -102,7 +102,7 @@ func (s *Server) fail(c echo.Context, err error) {
 
 // logFault logs the cause behind a refusal, if there is one.
 func (s *Server) logFault(ctx context.Context, trace string, r *refusal) {
-	if r.cause == nil || errors.Is(r.cause, context.Canceled) {
+	if r.cause == nil {
 		return
 	}
 	attrs := []slog.Attr{slog.String("trace_id", trace), slog.String("code", string(r.Code)), slog.Any("error", r.cause)}

@@ -3,6 +3,7 @@ package api
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -117,6 +118,9 @@ func idempotencyKey(h http.Header) (string, error) {
 // refusalOfOutcome gives the problem of an outcome without an order.
 func refusalOfOutcome(result commands.PurchaseResult) error {
 	r := refuse(codeOf(result.Outcome))
+	if r.Code == domain.CodeInternal {
+		r.cause = fmt.Errorf("a purchase ended %s without an order", result.Outcome)
+	}
 	if r.Code == domain.CodeTooEarly && !result.OpensAt.IsZero() {
 		r.opensAt = result.OpensAt
 		r.wait = max(result.OpensAt.Sub(result.Now), time.Millisecond)

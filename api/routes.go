@@ -48,7 +48,7 @@ const (
 func (s *Server) routes() []route {
 	steer := func(path, id, summary string, do steering) route {
 		return route{Operation: op(http.MethodPost, path, id, summary, 401, 403, 404, 409, 422, 503),
-			access: admin, body: s.checkedBody(true), add: typed(s.steer(do))}
+			access: admin, body: s.checkedBody(true), add: typed(s.steer(id, do))}
 	}
 	return []route{
 		{Operation: cacheable(op(http.MethodGet, pathSales, "list-sales", "Every sale, as buyers see it")), add: typed(s.listSales)},
