@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -296,13 +295,4 @@ func pause(ctx context.Context, d time.Duration) {
 	case <-ctx.Done():
 	case <-t.C:
 	}
-}
-
-// problemOf gives the problem inside err, nil when there is none.
-func problemOf(err error) *domain.Problem {
-	var p *domain.Problem
-	if errors.As(err, &p) {
-		return p
-	}
-	return nil
 }

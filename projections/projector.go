@@ -37,10 +37,19 @@ type Options struct {
 	Parallel int
 	// Waiters bounds the orders that can be waited for; default 200,000.
 	Waiters int
+	// Step is called at named points of a transaction (see the Step constants),
+	// for tests that stop the process there. Optional.
+	Step func(name string)
 	// Log gets one line when a shard stops and one when it goes on; default
 	// slog.Default().
 	Log *slog.Logger
 }
+
+// Points of a projection's transaction at which Options.Step is called.
+const (
+	StepBeforeCommit = "projection.before-commit" // rows and checkpoint written
+	StepAfterCommit  = "projection.after-commit"  // committed, nobody told yet
+)
 
 // Validate reports everything that is wrong with the options.
 func (o Options) Validate() error {
@@ -62,6 +71,9 @@ func (o Options) withDefaults() Options {
 	setDefault(&o.Deadline, 5*time.Second)
 	setDefault(&o.Parallel, 8)
 	setDefault(&o.Waiters, 200_000)
+	if o.Step == nil {
+		o.Step = func(string) {}
+	}
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}

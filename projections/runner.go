@@ -243,8 +243,13 @@ func (r *Runner) write(ctx context.Context, rows Rows, last eventstore.Mark) (at
 		if err := rows.Write(ctx, tx); err != nil {
 			return err
 		}
-		return r.row.move(ctx, tx, last)
+		if err := r.row.move(ctx, tx, last); err != nil {
+			return err
+		}
+		r.p.options.Step(StepBeforeCommit)
+		return nil
 	})
+	r.p.options.Step(StepAfterCommit)
 	return at, err
 }
 

@@ -33,9 +33,19 @@ type RelayOptions struct {
 	// or why it could not lead. Default: runs it at once, no questions asked; two
 	// relays are harmless but double the traffic.
 	Lead func(ctx context.Context, work func(context.Context) error) error
+	// Step is called at named points of a page (see the Step constants), for tests
+	// that stop the process there. Optional.
+	Step func(name string)
 	// Log gets one line per failure; default slog.Default().
 	Log *slog.Logger
 }
+
+// Points of a relayed page at which RelayOptions.Step is called.
+const (
+	StepBeforePublish = "relay.before-publish" // read and cut
+	StepAfterPublish  = "relay.after-publish"  // published, the place not saved yet
+	StepAfterMark     = "relay.after-mark"     // the place saved
+)
 
 // Validate reports everything that is wrong with the options.
 func (o RelayOptions) Validate() error {
@@ -61,6 +71,9 @@ func (o RelayOptions) withDefaults() RelayOptions {
 	}
 	if o.Lead == nil {
 		o.Lead = func(ctx context.Context, work func(context.Context) error) error { return work(ctx) }
+	}
+	if o.Step == nil {
+		o.Step = func(string) {}
 	}
 	if o.Log == nil {
 		o.Log = slog.Default()

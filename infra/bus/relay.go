@@ -173,13 +173,16 @@ func (r *Relay) page(ctx context.Context, c *cutter, at eventstore.Mark, page []
 	if err != nil {
 		return at, err
 	}
+	r.options.Step(StepBeforePublish)
 	if err := r.send(envelopes); err != nil {
 		return at, err
 	}
+	r.options.Step(StepAfterPublish)
 	end := page[len(page)-1].Head()
 	if err := r.source.Place.Save(ctx, end); err != nil {
 		return at, fmt.Errorf("save the relay's place %d: %w", end.Number, err)
 	}
+	r.options.Step(StepAfterMark)
 	c.advance(envelopes)
 	r.count(end, envelopes)
 	return end, nil

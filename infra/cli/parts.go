@@ -13,6 +13,7 @@ import (
 
 	"seckill/api"
 	"seckill/infra/bus"
+	"seckill/infra/crash"
 	"seckill/infra/lifecycle"
 	"seckill/projections"
 )
@@ -140,7 +141,7 @@ func (s *subscribed) Start(ctx context.Context) error {
 func (a *app) relay(local bus.Local, topics bus.Topics) (*bus.Relay, error) {
 	store := int16(a.env.Store)
 	relay, err := bus.NewRelay(bus.Source{Store: store, Log: a.sink, Place: projections.RelayPlace(a.pool, store)}, local,
-		bus.RelayOptions{Topics: topics, Log: a.log, Lead: func(ctx context.Context, work func(context.Context) error) error {
+		bus.RelayOptions{Topics: topics, Log: a.log, Step: crash.At, Lead: func(ctx context.Context, work func(context.Context) error) error {
 			return a.locks().lead(ctx, "relay", work)
 		}})
 	if err != nil {

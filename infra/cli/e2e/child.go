@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -21,21 +22,25 @@ import (
 )
 
 // binary is built once per test process, with the points at which a test may
-// kill it. The folder goes with the system's temporary files.
+// kill it. Its place follows from the checkout, so that runs leave one file
+// behind and not many; it comes there whole, so that processes of another run
+// keep theirs.
 var binary = sync.OnceValues(func() (string, error) {
 	_, here, _, ok := runtime.Caller(0)
 	if !ok {
 		return "", errors.New("where is the source?")
 	}
-	dir, err := os.MkdirTemp("", "seckill-e2e-")
-	if err != nil {
-		return "", fmt.Errorf("make a folder for the program: %w", err)
-	}
-	file := filepath.Join(dir, "seckill")
-	build := exec.Command("go", "build", "-tags", "crashpoints", "-o", file, ".")
-	build.Dir = filepath.Join(filepath.Dir(here), "..", "..", "..")
+	root := filepath.Join(filepath.Dir(here), "..", "..", "..")
+	sum := sha256.Sum256([]byte(root))
+	file := filepath.Join(os.TempDir(), fmt.Sprintf("seckill-e2e-%d-%x", os.Getuid(), sum[:6]))
+	fresh := fmt.Sprintf("%s.%d", file, os.Getpid())
+	build := exec.Command("go", "build", "-tags", "crashpoints", "-o", fresh, ".")
+	build.Dir = root
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build the program: %w\n%s", err, out)
+	}
+	if err := os.Rename(fresh, file); err != nil {
+		return "", fmt.Errorf("build the program: %w", err)
 	}
 	return file, nil
 })

@@ -22,6 +22,7 @@ func clicks(t *testing.T, url, sale string, buyers int) (promised map[string]str
 		buyer := fmt.Sprintf("buyer-%d", i)
 		all.Go(func() {
 			client := NewClient(url)
+			time.Sleep(time.Duration(i) * 8 * time.Millisecond) // they come one after another
 			for time.Now().Before(deadline) {
 				answer, err := client.Buy(sale, buyer, "key-of-"+buyer)
 				if err == nil && (answer.Status == http.StatusAccepted || answer.Status == http.StatusOK) {
@@ -150,13 +151,16 @@ func TestKilledBetweenHoldingASaleAndRecordingIt(t *testing.T) {
 	child.Start()
 	child.AwaitReady()
 	// Nobody recorded the pause: the hold it left is taken away, and the sale sells.
+	promised := map[string]string{}
 	testenv.Eventually(t, 60*time.Second, func() error {
 		answer, err := client.Buy(sale, "patient", "k")
 		if err == nil && answer.Status != http.StatusAccepted {
 			err = errStatus(answer)
 		}
+		promised[answer.Text("order_id")] = "patient"
 		return err
 	})
+	delete(promised, "")
 	observer := rig.Node(t, NodeOptions{APIOnly: true})
-	StandingChecks(t, observer, sale, nil)
+	StandingChecks(t, observer, sale, promised)
 }
