@@ -18,7 +18,8 @@ type Options struct {
 	// empty for any real server.
 	ProcessToken string
 	// MaxBatch bounds the purchases of one script call, so that a call stays under
-	// a millisecond. Default 128.
+	// a millisecond (measured on two busy cores: 11 µs in Redis for a purchase that is accepted,
+	// 3 for one that is not). Default 64.
 	MaxBatch int
 	// InFlight bounds the reserve calls of a lane that are under way. Default 2.
 	InFlight int
@@ -47,7 +48,7 @@ func (o Options) withDefaults() Options {
 			*d = value
 		}
 	}
-	number(&o.MaxBatch, 128)
+	number(&o.MaxBatch, 64)
 	number(&o.InFlight, 2)
 	number(&o.Attempts, 3)
 	number(&o.PoolSize, 32)

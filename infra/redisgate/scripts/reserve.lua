@@ -10,6 +10,13 @@ local ARGV, KEYS = ARGV, KEYS
 local GROUP, ORDER, BUYER, KEY, BODY, ELIGIBLE, COUNT, LINES = 0, 1, 2, 3, 4, 5, 6, 7
 local sub, gmatch = string.sub, string.gmatch
 
+-- Small numbers come as text, and mostly the same ones: each is read once.
+local num = setmetatable({}, {__index = function(t, text)
+  local n = tonumber(text)
+  t[text] = n
+  return n
+end})
+
 local lane = read_lane(KEYS[1], ARGV[1])
 local now = lane.now
 
@@ -52,7 +59,7 @@ while at <= #ARGV do
   names[n + 1] = ARGV[at + ORDER]
   names[n + 2] = ARGV[at + BUYER]
   if ARGV[at + KEY] ~= '' then names[n + 3] = ARGV[at + KEY] end
-  at = at + LINES + 2 * ARGV[at + COUNT] + 1
+  at = at + LINES + 2 * num[ARGV[at + COUNT]] + 1
 end
 for _, sale in pairs(sales) do
   fetch(sale, sale.names)
@@ -143,11 +150,11 @@ local function judge(at, group)
   if now >= sale.closes then return -4 end
   if ARGV[at + ELIGIBLE] ~= '1' then return -6 end
   local units = list and net_units(group, list) or 0
-  local last = at + LINES + 2 * ARGV[at + COUNT] - 1
-  for l = at + LINES, last, 2 do units = units + ARGV[l + 1] end
+  local last = at + LINES + 2 * num[ARGV[at + COUNT]] - 1
+  for l = at + LINES, last, 2 do units = units + num[ARGV[l + 1]] end
   if units > sale.limit then return -2 end
   for l = at + LINES, last, 2 do
-    if group.items[ARGV[l]].left < tonumber(ARGV[l + 1]) then return 0 end
+    if group.items[ARGV[l]].left < num[ARGV[l + 1]] then return 0 end
   end
   return 1
 end
@@ -157,13 +164,13 @@ local head = int(lane.epoch) .. '-' .. int(lane.n + 1)
 
 local function take(at, group)
   local sale, order, buyer = group.sale, sub(ARGV[at + ORDER], 3), sub(ARGV[at + BUYER], 3)
-  local last = at + LINES + 2 * ARGV[at + COUNT]
+  local last = at + LINES + 2 * num[ARGV[at + COUNT]]
   blobs[#blobs + 1] = ARGV[last]
   group.took = true
   local hold, skus = 'h:' .. order, nil
   for l = at + LINES, last - 1, 2 do
     local s, q = group.items[ARGV[l]], ARGV[l + 1]
-    s.left = s.left - q
+    s.left = s.left - num[q]
     s.took = true
     put(s, hold, 'T|' .. q .. '|' .. buyer)
     skus = skus and skus .. ',' .. s.sku or s.sku
@@ -187,7 +194,7 @@ while at <= #ARGV do
   end
   count = count + 1
   answer[count] = outcome
-  at = at + LINES + 2 * ARGV[at + COUNT] + 1
+  at = at + LINES + 2 * num[ARGV[at + COUNT]] + 1
 end
 
 if #blobs == 0 then return answer end
