@@ -39,6 +39,9 @@ func (s *Server) mount() ([]byte, error) {
 	}
 	api := humaecho.New(s.echo, config)
 	for _, r := range s.routes() {
+		if s.opts.ServiceOnly && strings.HasPrefix(r.Path, pathPrefix) {
+			continue
+		}
 		if r.access != public {
 			r.Security = []map[string][]string{{"bearer": {}}}
 		}

@@ -33,6 +33,7 @@ type route struct {
 
 // Paths of the API.
 const (
+	pathPrefix    = "/api/"
 	pathSales     = "/api/v1/sales"
 	pathSale      = "/api/v1/sales/{sale}"
 	pathPurchases = "/api/v1/sales/{sale}/purchases"

@@ -61,6 +61,9 @@ type Options struct {
 	// RefusalLogEvery logs one of so many refused purchases (100). 1 logs all,
 	// negative none. Accepted ones are always logged.
 	RefusalLogEvery int
+	// ServiceOnly leaves the API itself out: a process without the api role answers
+	// for its health and its metrics alone.
+	ServiceOnly bool
 	// Away tells whether an error means that a store is away for the moment: then
 	// the answer is 503 busy, not 500. Nil: none does.
 	Away func(error) bool

@@ -53,7 +53,7 @@ func FuzzDecodeAndFold(f *testing.F) {
 func foldEverywhere(e Event) {
 	Sale{}.FoldSale(e).FoldSale(e).Judged()
 	(Order{Status: OrderStatusExpired}).FoldOrder(e).FoldOrder(e).Standing()
-	Account{}.Fold(e).Fold(e).Left()
+	_ = Account{}.Fold(e).Fold(e).Left()
 	s := NewStock(testStock)
 	s.Take("o", "b", 1)
 	_ = s.Fold(e) // an event of another stream is an error here, and no panic

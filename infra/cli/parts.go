@@ -95,13 +95,12 @@ func (a *app) parts(r roles, f front) ([]lifecycle.Entry, error) {
 	add("sampler", a.sample)
 	if r.any(roleAPI) {
 		add("acknowledgements", a.kept.Run)
-		server, err := a.newServer(f.verifier)
-		if err != nil {
-			return nil, err
-		}
-		entries = append(entries, lifecycle.Entry{Name: "HTTP server", Part: newWeb(server, f.listener), StopWithin: 20 * time.Second})
 	}
-	return entries, nil
+	server, err := a.newServer(f.verifier, !r.any(roleAPI))
+	if err != nil {
+		return nil, err
+	}
+	return append(entries, lifecycle.Entry{Name: "HTTP server", Part: newWeb(server, f.listener), StopWithin: 20 * time.Second}), nil
 }
 
 func (a *app) consumers(local bus.Local, topics bus.Topics) (*subscribed, error) {

@@ -28,11 +28,7 @@ func (s *serveCmd) Run(c console) error {
 	log := obs.NewLogger(c.err, slog.LevelInfo)
 	return c.serve(ctx, log, r, func(a *app, address string) lifecycle.Entry {
 		return lifecycle.Entry{Name: "notice", Part: lifecycle.Hooks{OnStart: func(context.Context) error {
-			where := "Running "
-			if address != "" {
-				where = "Serving http://" + address + " as "
-			}
-			c.say("%s%s; store %d, namespace %s.", where, strings.Join(r, ","), a.env.Store, c.settings.Namespace)
+			c.say("Serving http://%s as %s; store %d, namespace %s.", address, strings.Join(r, ","), a.env.Store, c.settings.Namespace)
 			return nil
 		}}}
 	})
@@ -49,15 +45,13 @@ func refuseBrokers(c console) error {
 
 // serve opens the application and runs some roles until ctx ends. last gives the
 // part that starts when all others have, from the application and the address it
-// serves on, "" without the api role.
+// serves on.
 func (c console) serve(ctx context.Context, log *slog.Logger, r roles, last func(*app, string) lifecycle.Entry) error {
-	f, address, err := c.front(ctx, log, r)
+	f, address, err := c.front(ctx, log)
 	if err != nil {
 		return err
 	}
-	if f.listener != nil {
-		defer f.listener.Close()
-	}
+	defer f.listener.Close()
 	a, err := c.openApp(ctx, log)
 	if ctx.Err() != nil && err != nil {
 		return nil // stopped by a signal while it started
@@ -72,12 +66,10 @@ func (c console) serve(ctx context.Context, log *slog.Logger, r roles, last func
 	return lifecycle.Run(ctx, lifecycle.Options{}, append(parts, last(a, address))...)
 }
 
-// front makes what the api role serves with. It comes before anything else: a
-// taken port or a bad secret is told at once.
-func (c console) front(ctx context.Context, log *slog.Logger, r roles) (f front, address string, err error) {
-	if !r.any(roleAPI) {
-		return f, "", nil
-	}
+// front makes what a process serves HTTP with: the api role the API, all others
+// their health and metrics. It comes before anything else: a taken port or a bad
+// secret is told at once.
+func (c console) front(ctx context.Context, log *slog.Logger) (f front, address string, err error) {
 	if f.verifier, err = c.verifier(ctx, log); err != nil {
 		return f, "", err
 	}

@@ -11,12 +11,13 @@ import (
 	"seckill/eventstore"
 )
 
-// newServer makes the HTTP API.
-func (a *app) newServer(verifier api.Verifier) (*api.Server, error) {
+// newServer makes the HTTP API, or with serviceOnly what a process without it
+// answers: its health and its metrics.
+func (a *app) newServer(verifier api.Verifier, serviceOnly bool) (*api.Server, error) {
 	server, err := api.New(api.Deps{
 		Purchaser: a.purchaser, Finder: a.finder, Shower: a.shower, Operator: a.operator, Verifier: verifier,
 		Log: a.log, Now: a.env.Now, Metrics: a.metrics, Scrape: a.metrics.Handler(), Checks: a.checks(),
-	}, api.Options{Away: storeAway})
+	}, api.Options{Away: storeAway, ServiceOnly: serviceOnly})
 	if err != nil {
 		return nil, err
 	}
