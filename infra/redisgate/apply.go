@@ -12,7 +12,7 @@ import (
 
 // applyBound is how many events one script call applies, so that a call stays
 // about a millisecond.
-const applyBound = 250
+const applyBound = 200
 
 // ApplyStock brings a page into its stock hash: see commands.Applier. A long
 // page goes in several calls; Applied tells how far it came.

@@ -117,7 +117,9 @@ func (g *Gate) run(ctx context.Context, c call) (reply any, doubt bool, err erro
 		}
 		f := sortFault(err)
 		doubt = doubt || f.unknown
-		reload = f.reload
+		if reload = f.reload; reload {
+			attempt-- // it did not run, and the next attempt brings the script along
+		}
 		if !f.again || attempt >= g.opt.Attempts || !pause(ctx, attempt, f) {
 			break
 		}
@@ -134,7 +136,7 @@ func pause(ctx context.Context, attempt int, f fault) bool {
 	if f.reload {
 		return ctx.Err() == nil
 	}
-	timer := time.NewTimer(time.Duration(attempt*attempt) * 4 * time.Millisecond)
+	timer := time.NewTimer(time.Duration(attempt*attempt) * 4 * time.Millisecond) // 4, 16, 36 ms
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
