@@ -10,38 +10,7 @@ import (
 
 func testLanes(t *testing.T, maker Maker) {
 	t.Run("epochs only rise", func(t *testing.T) { testEpochs(t, maker) })
-	t.Run("a lane opens only where it was closed, on the server that was seen", func(t *testing.T) {
-		s := NewStage(t, maker(t))
-		show := s.Schedule(nil, 5)
-		lane := show.Place.Lane()
-		open := func(epoch int64, server string) bool {
-			t.Helper()
-			ok, err := s.OpenLane(s.ctx, lane, epoch, server)
-			if err != nil {
-				t.Fatalf("open lane: %v", err)
-			}
-			return ok
-		}
-		server := s.lane(lane).Server
-		if server == "" {
-			t.Fatal("the server has no name")
-		}
-		if open(1, server) {
-			t.Fatal("a missing lane was opened")
-		}
-		if _, err := s.CloseLane(s.ctx, lane, 1); err != nil {
-			t.Fatal(err)
-		}
-		if open(2, server) || open(1, "another server") || open(1, "") {
-			t.Fatal("a lane was opened under another epoch or for another server")
-		}
-		if !open(1, server) || open(1, server) {
-			t.Fatal("a closed lane must open once")
-		}
-		if l := s.lane(lane); !l.Selling() || l.OpenedAt.IsZero() || l.OpenedAt.After(l.Now) {
-			t.Fatalf("an open lane: got %+v", l)
-		}
-	})
+	t.Run("a lane opens only where it was closed, on the server that was seen", func(t *testing.T) { testOpenLane(t, maker) })
 	t.Run("stubs and openings belong to the recovery that closed the lane", func(t *testing.T) { testStubs(t, maker) })
 	t.Run("a lost sale's record makes every stock of it start again", func(t *testing.T) { testLostSale(t, maker) })
 	t.Run("another process answers -1 until the lane was recovered, and nothing is sold twice", func(t *testing.T) {
@@ -164,5 +133,38 @@ func bucketOfLane(p domain.Place) int {
 		if p.Lane() == lane {
 			return b
 		}
+	}
+}
+
+func testOpenLane(t *testing.T, maker Maker) {
+	s := NewStage(t, maker(t))
+	show := s.Schedule(nil, 5)
+	lane := show.Place.Lane()
+	open := func(epoch int64, server string) bool {
+		t.Helper()
+		ok, err := s.OpenLane(s.ctx, lane, epoch, server)
+		if err != nil {
+			t.Fatalf("open lane: %v", err)
+		}
+		return ok
+	}
+	server := s.lane(lane).Server
+	if server == "" {
+		t.Fatal("the server has no name")
+	}
+	if open(1, server) {
+		t.Fatal("a missing lane was opened")
+	}
+	if _, err := s.CloseLane(s.ctx, lane, 1); err != nil {
+		t.Fatal(err)
+	}
+	if open(2, server) || open(1, "another server") || open(1, "") {
+		t.Fatal("a lane was opened under another epoch or for another server")
+	}
+	if !open(1, server) || open(1, server) {
+		t.Fatal("a closed lane must open once")
+	}
+	if l := s.lane(lane); !l.Selling() || l.OpenedAt.IsZero() || l.OpenedAt.After(l.Now) {
+		t.Fatalf("an open lane: got %+v", l)
 	}
 }

@@ -35,28 +35,7 @@ func (s *Stage) wantResolve(r commands.Reservation, want commands.GateOrderState
 }
 
 func testOrders(t *testing.T, maker Maker) {
-	t.Run("looking an order up changes nothing", func(t *testing.T) {
-		s := NewStage(t, maker(t))
-		show := s.Open(nil, 5)
-		r := s.Ask(show, "u", 1)
-		if o := s.wantOrder(r, commands.OrderUnknown); o.OpenFor < 0 || o.Epoch != 1 {
-			t.Fatalf("an unknown order: got %+v", o)
-		}
-		v := s.Reserve(r)
-		if v.Outcome != domain.Reserved {
-			t.Fatalf("after a look: got %s, want reserved", v.Outcome)
-		}
-		if o := s.wantOrder(r, commands.OrderAccepted); o.Buyer != "u" || o.Entry != v.Entry {
-			t.Fatalf("an accepted order: got %+v, want buyer u and entry %s", o, v.Entry)
-		}
-		if _, err := s.CloseLane(s.ctx, show.Place.Lane(), 2); err != nil {
-			t.Fatal(err)
-		}
-		if o := s.wantOrder(r, commands.OrderAccepted); o.OpenFor != 0 {
-			t.Fatalf("an order in a closed lane: got %+v, want open for 0", o)
-		}
-		s.wantOrder(s.Ask(show, "v", 1), commands.OrderUnresolved)
-	})
+	t.Run("looking an order up changes nothing", func(t *testing.T) { testLook(t, maker) })
 	t.Run("a resolved order is never accepted later", func(t *testing.T) {
 		s := NewStage(t, maker(t))
 		show := s.Open(nil, 5)
@@ -84,21 +63,7 @@ func testOrders(t *testing.T, maker Maker) {
 		s.Catchup(show)
 		s.wantResolve(r, commands.OrderEnded, 1)
 	})
-	t.Run("nothing is resolved where the gate cannot know", func(t *testing.T) {
-		s := NewStage(t, maker(t))
-		show := s.Schedule(nil, 5)
-		r := s.Ask(show, "u", 1)
-		s.wantResolve(r, commands.OrderUnresolved, 0)
-		s.Recover(show.Place.Lane())
-		if _, err := s.CloseLane(s.ctx, show.Place.Lane(), 2); err != nil {
-			t.Fatal(err)
-		}
-		s.wantResolve(r, commands.OrderUnresolved, 2)
-		s.Recover(show.Place.Lane())
-		if v := s.Reserve(r); v.Outcome != domain.Reserved {
-			t.Fatalf("an order that was not resolved: got %s, want reserved", v.Outcome)
-		}
-	})
+	t.Run("nothing is resolved where the gate cannot know", func(t *testing.T) { testUnresolved(t, maker) })
 	t.Run("the log's word replaces a tombstone", func(t *testing.T) {
 		s := NewStage(t, maker(t))
 		show := s.Open(nil, 5)
@@ -110,4 +75,43 @@ func testOrders(t *testing.T, maker Maker) {
 		s.wantOrder(r, commands.OrderAccepted)
 		s.WantLeft(show, "A", 4)
 	})
+}
+
+func testLook(t *testing.T, maker Maker) {
+	s := NewStage(t, maker(t))
+	show := s.Open(nil, 5)
+	r := s.Ask(show, "u", 1)
+	if o := s.wantOrder(r, commands.OrderUnknown); o.OpenFor < 0 || o.Epoch != 1 {
+		t.Fatalf("an unknown order: got %+v", o)
+	}
+	v := s.Reserve(r)
+	if v.Outcome != domain.Reserved {
+		t.Fatalf("after a look: got %s, want reserved", v.Outcome)
+	}
+	if o := s.wantOrder(r, commands.OrderAccepted); o.Buyer != "u" || o.Entry != v.Entry {
+		t.Fatalf("an accepted order: got %+v, want buyer u and entry %s", o, v.Entry)
+	}
+	if _, err := s.CloseLane(s.ctx, show.Place.Lane(), 2); err != nil {
+		t.Fatal(err)
+	}
+	if o := s.wantOrder(r, commands.OrderAccepted); o.OpenFor != 0 {
+		t.Fatalf("an order in a closed lane: got %+v, want open for 0", o)
+	}
+	s.wantOrder(s.Ask(show, "v", 1), commands.OrderUnresolved)
+}
+
+func testUnresolved(t *testing.T, maker Maker) {
+	s := NewStage(t, maker(t))
+	show := s.Schedule(nil, 5)
+	r := s.Ask(show, "u", 1)
+	s.wantResolve(r, commands.OrderUnresolved, 0)
+	s.Recover(show.Place.Lane())
+	if _, err := s.CloseLane(s.ctx, show.Place.Lane(), 2); err != nil {
+		t.Fatal(err)
+	}
+	s.wantResolve(r, commands.OrderUnresolved, 2)
+	s.Recover(show.Place.Lane())
+	if v := s.Reserve(r); v.Outcome != domain.Reserved {
+		t.Fatalf("an order that was not resolved: got %s, want reserved", v.Outcome)
+	}
 }

@@ -94,24 +94,26 @@ func testRaces(t *testing.T, maker Maker) {
 		wantCounts(t, s.crowd(all), map[domain.Outcome]int{domain.Reserved: 1, domain.SameOrder: 19})
 		s.checkJournal(show.Place.Lane(), 1)
 	})
-	t.Run("several sales share a lane without touching each other", func(t *testing.T) {
-		s := NewStage(t, maker(t))
-		first := s.Open(nil, 30)
-		second := s.Open(nil, 20)
-		for second.Place.Lane() != first.Place.Lane() {
-			second = s.Open(nil, 20)
+	t.Run("several sales share a lane without touching each other", func(t *testing.T) { testSharedLane(t, maker) })
+}
+
+func testSharedLane(t *testing.T, maker Maker) {
+	s := NewStage(t, maker(t))
+	first := s.Open(nil, 30)
+	second := s.Open(nil, 20)
+	for second.Place.Lane() != first.Place.Lane() {
+		second = s.Open(nil, 20)
+	}
+	var all []commands.Reservation
+	for i := range 100 {
+		show := first
+		if i%2 == 1 {
+			show = second
 		}
-		var all []commands.Reservation
-		for i := range 100 {
-			show := first
-			if i%2 == 1 {
-				show = second
-			}
-			all = append(all, s.Ask(show, buyer(i), 1))
-		}
-		wantCounts(t, s.crowd(all), map[domain.Outcome]int{domain.Reserved: 50, domain.SoldOut: 50})
-		s.WantLeft(first, "A", 0)
-		s.WantLeft(second, "A", 0)
-		s.checkJournal(first.Place.Lane(), 50)
-	})
+		all = append(all, s.Ask(show, buyer(i), 1))
+	}
+	wantCounts(t, s.crowd(all), map[domain.Outcome]int{domain.Reserved: 50, domain.SoldOut: 50})
+	s.WantLeft(first, "A", 0)
+	s.WantLeft(second, "A", 0)
+	s.checkJournal(first.Place.Lane(), 50)
 }

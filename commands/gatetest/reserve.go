@@ -9,23 +9,7 @@ import (
 )
 
 func testReserve(t *testing.T, maker Maker) {
-	t.Run("B08 a repeated click takes one unit and meets the first order", func(t *testing.T) {
-		s := NewStage(t, maker(t))
-		show := s.Open(nil, 10)
-		first := s.Buy(show, "u", domain.Reserved, 1)
-		for range 99 {
-			v := s.Reserve(s.Ask(show, "u", 1))
-			if v.Outcome != domain.Repeat || v.Order != first.Order {
-				t.Fatalf("got %s of order %q, want repeat of %q", v.Outcome, v.Order, first.Order)
-			}
-		}
-		s.WantLeft(show, "A", 9)
-		for i := range 9 {
-			s.Buy(show, buyer(i), domain.Reserved, 1)
-		}
-		s.Buy(show, "late", domain.SoldOut, 1)
-		s.WantLeft(show, "A", 0)
-	})
+	t.Run("B08 a repeated click takes one unit and meets the first order", func(t *testing.T) { testRepeat(t, maker) })
 	t.Run("B11 the limit counts units, not requests", func(t *testing.T) {
 		s := NewStage(t, maker(t))
 		show := s.Open(func(terms *domain.SaleTerms) { terms.LimitPerBuyer, terms.OrdersPerBuyer = 2, 3 }, 10)
@@ -44,19 +28,7 @@ func testReserve(t *testing.T, maker Maker) {
 		s.Buy(show, "u", domain.LimitExceeded, 1, 0)
 	})
 	t.Run("B12 quantities outside the bounds never reach the stock", func(t *testing.T) { testQuantities(t, maker) })
-	t.Run("B04 a purchase is all or nothing, and names an item once", func(t *testing.T) {
-		s := NewStage(t, maker(t))
-		show := s.Open(func(terms *domain.SaleTerms) { terms.LimitPerBuyer = 100 }, 5, 2)
-		s.Buy(show, "u", domain.SoldOut, 3, 3)
-		s.WantLeft(show, "A", 5)
-		s.WantLeft(show, "B", 2)
-		twice := s.Ask(show, "u", 3)
-		twice.Lines = append(twice.Lines, twice.Lines[0])
-		wantNothing(t, s, twice)
-		s.Buy(show, "u", domain.Reserved, 3, 2)
-		s.WantLeft(show, "A", 2)
-		s.WantLeft(show, "B", 0)
-	})
+	t.Run("B04 a purchase is all or nothing, and names an item once", func(t *testing.T) { testWhole(t, maker) })
 	t.Run("B18 the same order again meets its first answer and takes nothing", func(t *testing.T) {
 		s := NewStage(t, maker(t))
 		show := s.Open(nil, 10)
@@ -72,20 +44,7 @@ func testReserve(t *testing.T, maker Maker) {
 	t.Run("answers keep their order of precedence", func(t *testing.T) { testPrecedence(t, maker) })
 	t.Run("opening is judged by the gate's clock", func(t *testing.T) { testOpening(t, maker) })
 	t.Run("a buyer whose order ended may buy again only where the sale says so", func(t *testing.T) { testRebuy(t, maker) })
-	t.Run("a gate that holds nothing answers not ready", func(t *testing.T) {
-		s := NewStage(t, maker(t))
-		show := s.Schedule(nil, 10)
-		s.Buy(show, "u", domain.NotReady, 1)
-		s.Recover(show.Place.Lane())
-		other := s.Schedule(nil, 10)
-		s.Buy(other, "u", domain.NotReady, 1)
-		r := s.Ask(show, "u", 1)
-		r.Items = append(r.Items, "missing")
-		if v := s.Reserve(r); v.Outcome != domain.NotReady {
-			t.Fatalf("purchase in a sale with a missing item: got %s, want not_ready", v.Outcome)
-		}
-		s.Buy(show, "u", domain.Reserved, 1)
-	})
+	t.Run("a gate that holds nothing answers not ready", func(t *testing.T) { testEmpty(t, maker) })
 }
 
 func buyer(i int) string { return "buyer" + string(rune('a'+i/26)) + string(rune('a'+i%26)) }
@@ -238,4 +197,51 @@ func testRebuy(t *testing.T, maker Maker) {
 			t.Fatalf("without rebuy: got %+v, want a repeat of %s", v, first.Order)
 		}
 	}
+}
+
+func testRepeat(t *testing.T, maker Maker) {
+	s := NewStage(t, maker(t))
+	show := s.Open(nil, 10)
+	first := s.Buy(show, "u", domain.Reserved, 1)
+	for range 99 {
+		v := s.Reserve(s.Ask(show, "u", 1))
+		if v.Outcome != domain.Repeat || v.Order != first.Order {
+			t.Fatalf("got %s of order %q, want repeat of %q", v.Outcome, v.Order, first.Order)
+		}
+	}
+	s.WantLeft(show, "A", 9)
+	for i := range 9 {
+		s.Buy(show, buyer(i), domain.Reserved, 1)
+	}
+	s.Buy(show, "late", domain.SoldOut, 1)
+	s.WantLeft(show, "A", 0)
+}
+
+func testWhole(t *testing.T, maker Maker) {
+	s := NewStage(t, maker(t))
+	show := s.Open(func(terms *domain.SaleTerms) { terms.LimitPerBuyer = 100 }, 5, 2)
+	s.Buy(show, "u", domain.SoldOut, 3, 3)
+	s.WantLeft(show, "A", 5)
+	s.WantLeft(show, "B", 2)
+	twice := s.Ask(show, "u", 3)
+	twice.Lines = append(twice.Lines, twice.Lines[0])
+	wantNothing(t, s, twice)
+	s.Buy(show, "u", domain.Reserved, 3, 2)
+	s.WantLeft(show, "A", 2)
+	s.WantLeft(show, "B", 0)
+}
+
+func testEmpty(t *testing.T, maker Maker) {
+	s := NewStage(t, maker(t))
+	show := s.Schedule(nil, 10)
+	s.Buy(show, "u", domain.NotReady, 1)
+	s.Recover(show.Place.Lane())
+	other := s.Schedule(nil, 10)
+	s.Buy(other, "u", domain.NotReady, 1)
+	r := s.Ask(show, "u", 1)
+	r.Items = append(r.Items, "missing")
+	if v := s.Reserve(r); v.Outcome != domain.NotReady {
+		t.Fatalf("purchase in a sale with a missing item: got %s, want not_ready", v.Outcome)
+	}
+	s.Buy(show, "u", domain.Reserved, 1)
 }
