@@ -10,39 +10,26 @@ import (
 	"seckill/domain"
 )
 
-// kind is what HTTP says about a code.
-type kind struct {
+// answer is what HTTP says of a kind of refusal.
+type answer struct {
 	status int
-	title  string
 	again  bool // worth trying again in a moment: Retry-After with jitter
 }
 
-// kinds is the one error map: every domain.Code has its line here.
-var kinds = map[domain.Code]kind{
-	domain.CodeInvalidRequest:      {http.StatusUnprocessableEntity, "Invalid request", false},
-	domain.CodeUnauthenticated:     {http.StatusUnauthorized, "Not signed in", false},
-	domain.CodeForbidden:           {http.StatusForbidden, "Not allowed", false},
-	domain.CodeNotEligible:         {http.StatusForbidden, "Not eligible", false},
-	domain.CodeTicketRequired:      {http.StatusForbidden, "Ticket required", false},
-	domain.CodeTicketInvalid:       {http.StatusForbidden, "Ticket invalid", false},
-	domain.CodeNotFound:            {http.StatusNotFound, "Not found", false},
-	domain.CodeMethodNotAllowed:    {http.StatusMethodNotAllowed, "Method not allowed", false},
-	domain.CodeSaleNotFound:        {http.StatusNotFound, "No such sale", false},
-	domain.CodeSKUNotFound:         {http.StatusNotFound, "No such item", false},
-	domain.CodeOrderNotFound:       {http.StatusNotFound, "No such order", false},
-	domain.CodeSoldOut:             {http.StatusConflict, "Sold out", false},
-	domain.CodeLimitExceeded:       {http.StatusConflict, "Limit exceeded", false},
-	domain.CodeInProgress:          {http.StatusConflict, "Still being decided", false},
-	domain.CodeSaleEnded:           {http.StatusGone, "Sale ended", false},
-	domain.CodeIdempotencyMismatch: {http.StatusUnprocessableEntity, "Key used with another request", false},
-	domain.CodeTooEarly:            {http.StatusTooEarly, "Too early", false},
-	domain.CodeRateLimited:         {http.StatusTooManyRequests, "Too many attempts", true},
-	domain.CodeBusy:                {http.StatusServiceUnavailable, "Busy", true},
-	domain.CodeNotReady:            {http.StatusServiceUnavailable, "Not ready", true},
-	domain.CodePaused:              {http.StatusServiceUnavailable, "Paused", true},
-	domain.CodeWrongState:          {http.StatusConflict, "Wrong state", false},
-	domain.CodeVersionConflict:     {http.StatusConflict, "Changed in the meantime", false},
-	domain.CodeInternal:            {http.StatusInternalServerError, "Internal error", false},
+// answers is the one error map: every domain.Kind has its line here, and every
+// code its kind.
+var answers = map[domain.Kind]answer{
+	domain.KindBroken:          {http.StatusInternalServerError, false},
+	domain.KindInvalid:         {http.StatusUnprocessableEntity, false},
+	domain.KindUnauthenticated: {http.StatusUnauthorized, false},
+	domain.KindForbidden:       {http.StatusForbidden, false},
+	domain.KindNotFound:        {http.StatusNotFound, false},
+	domain.KindMethod:          {http.StatusMethodNotAllowed, false},
+	domain.KindConflict:        {http.StatusConflict, false},
+	domain.KindGone:            {http.StatusGone, false},
+	domain.KindEarly:           {http.StatusTooEarly, false},
+	domain.KindLimited:         {http.StatusTooManyRequests, true},
+	domain.KindUnavailable:     {http.StatusServiceUnavailable, true},
 }
 
 // refusal is a "no" on its way to becoming a problem document.
@@ -61,15 +48,12 @@ func (r *refusal) Error() string { return r.Problem.Error() }
 // Unwrap gives the cause that is not shown.
 func (r *refusal) Unwrap() error { return r.cause }
 
-func (r *refusal) kind() kind {
-	k, ok := kinds[r.Code]
-	if !ok {
-		k = kinds[domain.CodeInternal]
-	}
+func (r *refusal) answer() answer {
+	a := answers[r.Code.Kind()]
 	if r.status != 0 {
-		k.status = r.status
+		a.status = r.status
 	}
-	return k
+	return a
 }
 
 func refuse(code domain.Code) *refusal { return &refusal{Problem: domain.Problem{Code: code}} }
@@ -116,7 +100,7 @@ func codeOf(o domain.Outcome) domain.Code {
 	if o == domain.Refused {
 		return domain.CodeBusy
 	}
-	if code := domain.Code(o.String()); kinds[code].status != 0 {
+	if code := domain.Code(o.String()); code.Known() {
 		return code
 	}
 	return domain.CodeInternal

@@ -15,16 +15,16 @@ import (
 
 func TestEveryCodeHasAStatusAndATitle(t *testing.T) {
 	for _, code := range domain.Codes() {
-		k, ok := kinds[code]
-		if !ok || k.status < 400 || k.status > 599 || k.title == "" {
-			t.Errorf("%s has status %d and title %q, want a status of a refusal and a title", code, k.status, k.title)
+		k, ok := answers[code.Kind()]
+		if !ok || k.status < 400 || k.status > 599 || code.Title() == "" {
+			t.Errorf("%s has status %d and title %q, want a status of a refusal and a title", code, k.status, code.Title())
 		}
 		if k.again != (k.status == 429 || k.status == 503) {
 			t.Errorf("%s has status %d and again %v; want 429 and 503, and only they, to ask to come again", code, k.status, k.again)
 		}
-	}
-	if len(kinds) != len(domain.Codes()) {
-		t.Errorf("the error map has %d lines for %d codes", len(kinds), len(domain.Codes()))
+		if code != domain.CodeInternal && code.Kind() == domain.KindBroken {
+			t.Errorf("%s has no kind of its own", code)
+		}
 	}
 }
 

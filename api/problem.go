@@ -46,9 +46,9 @@ const (
 
 // document renders r for a language and a trace.
 func (r *refusal) document(language, trace string) *Problem {
-	k := r.kind()
+	k := r.answer()
 	p := &Problem{
-		Type: "urn:seckill:problem:" + string(r.Code), Title: k.title, Status: k.status,
+		Type: "urn:seckill:problem:" + string(r.Code), Title: r.Code.Title(), Status: k.status,
 		Detail: r.Code.Sentence(language), Code: string(r.Code), TraceID: trace, OrderID: r.order,
 	}
 	if r.Note != "" {

@@ -29,7 +29,7 @@ func (k *Keeper) recoverLane(ctx context.Context, lane int, seen LaneState) erro
 	if err != nil {
 		return fmt.Errorf("close: %w", err)
 	}
-	if state.Epoch != epoch {
+	if state.Epoch != epoch || state.Open {
 		return fmt.Errorf("gate has epoch %d, ours is %d: %w", state.Epoch, epoch, ErrOvertaken)
 	}
 	k.env.step("recovery.after-close")
