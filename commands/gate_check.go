@@ -104,6 +104,27 @@ func ChangeOf(e domain.Event) (StockChange, error) {
 	return StockChange{}, fmt.Errorf("%s is no event of a stock: %w", e.EventType(), domain.ErrUnknownEvent)
 }
 
+// quantified tells whether the units are within bounds. A release of none opens
+// the stream of a bucket that starts empty.
+func (c StockChange) quantified() bool {
+	return c.Quantity <= domain.MaxQuantity && (c.Quantity >= 1 || (c.Quantity == 0 && c.Kind == UnitsIn))
+}
+
+// named tells whether the change names whose units they are, as its kind must. A
+// refusal may name no buyer: what could not be recorded may have named nobody
+// who could buy.
+func (c StockChange) named() bool {
+	switch c.Kind {
+	case UnitsIn:
+		return true
+	case UnitsOut:
+		return PlainID(c.ID)
+	case UnitsRefused:
+		return PlainID(c.ID) && (c.Buyer == "" || domain.ValidBuyer(c.Buyer))
+	}
+	return PlainID(c.ID) && domain.ValidBuyer(c.Buyer)
+}
+
 // Changes reads the events of a page. It refuses a page with holes, of another
 // stream, or with ids and quantities that no gate may hold.
 func (p *StockPage) Changes() ([]StockChange, error) {
@@ -117,11 +138,10 @@ func (p *StockPage) Changes() ([]StockChange, error) {
 		if err != nil {
 			return nil, fmt.Errorf("page of %s: version %d: %w", key.Stream(), e.At.Number, err)
 		}
-		if c.Stock != key || c.Quantity < 1 || c.Quantity > domain.MaxQuantity {
+		if c.Stock != key || !c.quantified() {
 			return nil, fmt.Errorf("page of %s: version %d is %d units of %s", key.Stream(), e.At.Number, c.Quantity, c.Stock.Stream())
 		}
-		ofOrder := c.Kind != UnitsIn && c.Kind != UnitsOut
-		if (c.Kind != UnitsIn && !PlainID(c.ID)) || (ofOrder && !domain.ValidBuyer(c.Buyer)) {
+		if !c.named() {
 			return nil, fmt.Errorf("page of %s: version %d names %q of buyer %q: not ids of ours", key.Stream(), e.At.Number, c.ID, c.Buyer)
 		}
 		changes[i] = c

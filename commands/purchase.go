@@ -238,6 +238,9 @@ func checkPurchase(sale domain.Sale, req PurchaseRequest) error {
 		}
 		seen[l.SKU] = true
 	}
+	if len(bad) == 0 && domain.Units(req.Lines) > domain.MaxQuantity {
+		bad = append(bad, domain.FieldError{Field: "lines", Reason: "want at most 2147483647 units in all"})
+	}
 	if sale.Terms.OrdersPerBuyer > 1 && req.IdempotencyKey == "" {
 		bad = append(bad, domain.FieldError{Field: "Idempotency-Key", Reason: "is required where a buyer may have several orders"})
 	}

@@ -61,7 +61,10 @@ func (s *sale) record(c commands.StockChange, state commands.GateOrderState) {
 	if o.entry == (domain.EntryID{}) {
 		o.entry, _ = domain.ParseEntryID(c.Entry) // a return names none
 	}
-	o.state, o.buyer = state, c.Buyer
+	o.state = state
+	if c.Buyer != "" { // a refusal may name none
+		o.buyer = c.Buyer
+	}
 	s.orders[c.ID] = o
 	list := s.buyers[c.Buyer]
 	if state == commands.OrderRefused || slices.Contains(list, c.ID) {

@@ -213,3 +213,14 @@ func TestASaleOpensByTheGatesClock(t *testing.T) {
 	}
 	StandingChecks(t, node, sale, nil)
 }
+
+func TestASaleThatStartsEmptyIsSoldOutAndNothingElse(t *testing.T) {
+	rig := NewRig(t)
+	node := rig.Node(t, NodeOptions{})
+	sale := node.Schedule(t, Terms(0))
+	res, err := node.Buy(sale, "a")
+	if err != nil || res.Outcome != domain.SoldOut {
+		t.Errorf("got %v, %v; want sold_out", res.Outcome, err)
+	}
+	StandingChecks(t, node, sale, nil)
+}

@@ -71,16 +71,17 @@ end
 -- Says in the sale's record what became of an order, and that this item is in it.
 local function record(e, letter)
   local known = sale.f['o:' .. e.id]
-  local entry, skus = e.entry, ARGV[3]
+  local entry, skus, buyer = e.entry, ARGV[3], e.buyer
   if known then
-    local _, old, others = split_record(known)
+    local _, old, others, whose = split_record(known)
     if old ~= '' then entry = old end
+    if buyer == '' then buyer = whose end -- a refusal may name none
     if others ~= '' then
       skus = others
       if not string.find(',' .. others .. ',', ',' .. ARGV[3] .. ',', 1, true) then skus = others .. ',' .. ARGV[3] end
     end
   end
-  put(sale, 'o:' .. e.id, letter .. '|' .. entry .. '|' .. skus .. '|' .. e.buyer)
+  put(sale, 'o:' .. e.id, letter .. '|' .. entry .. '|' .. skus .. '|' .. buyer)
   if letter ~= 'R' then list_order(e.id, e.buyer, entry) end
 end
 
