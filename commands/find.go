@@ -42,8 +42,12 @@ type OrderChanges interface {
 // only delays; what is lost is decided by the gate's tombstone and the log.
 const settleTime = 5 * time.Second
 
-// pollPause bounds how long a waiting poll goes without looking for itself.
-const pollPause = 250 * time.Millisecond
+// A waiting poll looks for itself after pollLeast, then after twice as long, up to
+// pollMost: a node that projects nothing hears of no change.
+const (
+	pollLeast = 100 * time.Millisecond
+	pollMost  = time.Second
+)
 
 // Finder finds an order of a buyer wherever it is: in the read model, in the
 // log, or as yet only in the gate.
@@ -163,12 +167,12 @@ func (f *Finder) withLines(ctx context.Context, ref domain.OrderRef, known GateO
 func (f *Finder) Wait(ctx context.Context, buyer, id string, after int64, wait time.Duration) (OrderAnswer, error) {
 	answer, err := f.Find(ctx, buyer, id)
 	deadline := f.Env.Now().Add(wait)
-	for err == nil && (answer.Status == domain.OrderStatusQueued || answer.Version <= after) {
+	for look := pollLeast; err == nil && (answer.Status == domain.OrderStatusQueued || answer.Version <= after); look = min(2*look, pollMost) {
 		left := deadline.Sub(f.Env.Now())
 		if left <= 0 || ctx.Err() != nil {
 			break
 		}
-		pause, cancel := context.WithTimeout(ctx, min(left, pollPause))
+		pause, cancel := context.WithTimeout(ctx, min(left, look))
 		f.Changes.Wait(pause, id)
 		cancel()
 		answer, err = f.Find(ctx, buyer, id)

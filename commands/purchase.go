@@ -45,6 +45,9 @@ type PurchaserOptions struct {
 	// ResolveBudget bounds finding out what became of a purchase whose answer did
 	// not arrive (2 s). After it the answer is 202 queued.
 	ResolveBudget time.Duration
+	// FindBudget bounds looking up the order that a repeat meets (1 s); one that
+	// cannot be looked up in time is told as queued.
+	FindBudget time.Duration
 	// OwnerLookups bounds how many owners are looked up in the read model at once
 	// while the gate is away (8); the others are told not_ready.
 	OwnerLookups int
@@ -56,6 +59,9 @@ func (o PurchaserOptions) withDefaults() PurchaserOptions {
 	}
 	if o.ResolveBudget == 0 {
 		o.ResolveBudget = 2 * time.Second
+	}
+	if o.FindBudget == 0 {
+		o.FindBudget = time.Second
 	}
 	if o.OwnerLookups == 0 {
 		o.OwnerLookups = 8
@@ -141,7 +147,9 @@ func (p *Purchaser) answer(ctx context.Context, sale domain.Sale, req PurchaseRe
 			return p.accepted(r, v.Entry), nil
 		}
 		result.Repeat = true
-		order, err := p.finder.Find(ctx, req.Buyer, v.Order)
+		look, cancel := context.WithTimeout(ctx, p.opts.FindBudget)
+		order, err := p.finder.Find(look, req.Buyer, v.Order)
+		cancel()
 		if err != nil {
 			return PurchaseResult{}, fmt.Errorf("find order %s of a repeat: %w", v.Order, err)
 		}

@@ -37,12 +37,12 @@ type Sales struct {
 
 // SalesOptions tune the directory; zero values take the defaults.
 type SalesOptions struct {
-	// Fresh is the age up to which a fold is used without asking (250 ms). Past
-	// it one caller asks while the others still use what is there.
+	// Fresh is the age up to which a fold is used without asking (250 ms). Past it
+	// one caller asks while the others use what is there. While the store is away
+	// everybody does: the gate judges by its own record.
 	Fresh time.Duration
-	// Stale is the age past which callers wait for the store (2 s); when it cannot
-	// be reached they get what is there, since the gate judges by its own record.
-	Stale time.Duration
+	// Budget bounds that one question (500 ms).
+	Budget time.Duration
 	// MaxUnknown bounds how many unknown sale ids are remembered (10,000), for
 	// Fresh each.
 	MaxUnknown int
@@ -52,8 +52,8 @@ func (o SalesOptions) withDefaults() SalesOptions {
 	if o.Fresh == 0 {
 		o.Fresh = 250 * time.Millisecond
 	}
-	if o.Stale == 0 {
-		o.Stale = 2 * time.Second
+	if o.Budget == 0 {
+		o.Budget = 500 * time.Millisecond
 	}
 	if o.MaxUnknown == 0 {
 		o.MaxUnknown = 10_000
@@ -103,29 +103,21 @@ func (s *Sales) Get(ctx context.Context, id string) (FoldedSale, error) {
 	if age < s.opts.Fresh {
 		return sale, nil
 	}
-	return s.revalidate(ctx, c, sale, age)
+	return s.revalidate(ctx, c, sale)
 }
 
-// revalidate lets one caller ask the store; the others use what is there unless
-// it is too old.
-func (s *Sales) revalidate(ctx context.Context, c *cachedSale, sale FoldedSale, age time.Duration) (FoldedSale, error) {
-	if age < s.opts.Stale {
-		if !c.refresh.TryLock() {
-			return sale, nil
-		}
-	} else {
-		c.refresh.Lock()
-		c.mu.Lock()
-		sale, age = c.sale, s.now().Sub(c.checked)
-		c.mu.Unlock()
-		if age < s.opts.Fresh {
-			c.refresh.Unlock()
-			return sale, nil
-		}
+// revalidate lets one caller ask the store; the others use what is there, and so
+// does he when the store does not answer in time.
+func (s *Sales) revalidate(ctx context.Context, c *cachedSale, sale FoldedSale) (FoldedSale, error) {
+	if !c.refresh.TryLock() {
+		return sale, nil
 	}
 	defer c.refresh.Unlock()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.opts.Budget)
+	defer cancel()
 	fresh, err := s.forward(ctx, sale)
-	if errors.Is(err, eventstore.ErrUnavailable) {
+	if errors.Is(err, eventstore.ErrUnavailable) || ctx.Err() != nil {
+		s.put(c, sale) // asked: the next question waits its turn
 		return sale, nil
 	}
 	if err != nil {

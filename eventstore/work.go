@@ -163,7 +163,8 @@ type Filter struct {
 }
 
 // Reader reads the log in short statements. Every method gives records whose
-// transaction has ended, none ever skipped.
+// transaction has ended, none ever skipped. Errors are ErrUnavailable, or ErrData
+// for a question that the store cannot even hold.
 type Reader interface {
 	// ReadStream gives up to max records of a stream with Version > after, in order.
 	ReadStream(ctx context.Context, stream string, after int64, max int) ([]Record, error)
@@ -178,7 +179,8 @@ type Reader interface {
 }
 
 // Directory answers which streams there are and where they stand, outside the
-// lock: an answer may be old by the time it is looked at.
+// lock: an answer may be old by the time it is looked at. Errors are those of a
+// Reader.
 type Directory interface {
 	// States gives the newest version of each named stream, in the same order.
 	States(ctx context.Context, streams []string) ([]StreamState, error)

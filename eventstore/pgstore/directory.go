@@ -2,7 +2,6 @@ package pgstore
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/jackc/pgx/v5"
 
@@ -30,7 +29,7 @@ func (s *Store) ask(ctx context.Context, what string, queue func(*pgx.Batch)) er
 		return nil
 	}
 	if err := s.pool.SendBatch(ctx, b).Close(); err != nil {
-		return fmt.Errorf("%s: %w", what, err)
+		return unread(what, err)
 	}
 	return nil
 }
@@ -61,11 +60,11 @@ func (s *Store) States(ctx context.Context, streams []string) ([]eventstore.Stre
 func (s *Store) Streams(ctx context.Context, prefix, after string, max int) ([]string, error) {
 	rows, err := s.pool.Query(ctx, selectNames, after, prefix, prefix+lastRune, max)
 	if err != nil {
-		return nil, fmt.Errorf("list streams: %w", err)
+		return nil, unread("list streams", err)
 	}
 	names, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	if err != nil {
-		return nil, fmt.Errorf("list streams: %w", err)
+		return nil, unread("list streams", err)
 	}
 	return names, nil
 }
@@ -90,11 +89,11 @@ func (s *Store) ClaimsOf(ctx context.Context, key eventstore.ClaimKey) ([]events
 func (s *Store) SaleClaims(ctx context.Context, sale string, after eventstore.Claim, max int) ([]eventstore.Claim, error) {
 	rows, err := s.pool.Query(ctx, selectSaleClaims, sale, after.BuyerID, after.Ordinal, max)
 	if err != nil {
-		return nil, fmt.Errorf("read claims of sale %s: %w", sale, err)
+		return nil, unread("read claims of sale "+sale, err)
 	}
 	claims, err := collectClaims(rows)
 	if err != nil {
-		return nil, fmt.Errorf("read claims of sale %s: %w", sale, err)
+		return nil, unread("read claims of sale "+sale, err)
 	}
 	return claims, nil
 }

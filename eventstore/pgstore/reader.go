@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"seckill/eventstore"
+	"seckill/infra/pg"
 )
 
 const (
@@ -27,14 +28,24 @@ from events where position = $1`
 	selectMark = `select position, hash from events order by position desc limit 1`
 )
 
+// unread sorts the error of a read: the store refuses the data of the question,
+// or it is not available.
+func unread(what string, err error) error {
+	kind := eventstore.ErrUnavailable
+	if strings.HasPrefix(pg.SQLState(err), "22") {
+		kind = eventstore.ErrData
+	}
+	return fmt.Errorf("%s: %w: %w", what, kind, err)
+}
+
 func (s *Store) records(ctx context.Context, what, sql string, args ...any) ([]eventstore.Record, error) {
 	rows, err := s.pool.Query(ctx, sql, args...)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
+		return nil, unread(what, err)
 	}
 	records, err := collectRecords(rows)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
+		return nil, unread(what, err)
 	}
 	return records, nil
 }
@@ -63,18 +74,18 @@ func (s *Store) Head(ctx context.Context) (eventstore.Mark, error) {
 	var mark eventstore.Mark
 	rows, err := s.pool.Query(ctx, selectMark)
 	if err != nil {
-		return mark, fmt.Errorf("read head: %w", err)
+		return mark, unread("read head", err)
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var hash []byte
 		if err := rows.Scan(&mark.Number, &hash); err != nil {
-			return eventstore.Mark{}, fmt.Errorf("read head: %w", err)
+			return eventstore.Mark{}, unread("read head", err)
 		}
 		copy(mark.Hash[:], hash)
 	}
 	if err := rows.Err(); err != nil {
-		return eventstore.Mark{}, fmt.Errorf("read head: %w", err)
+		return eventstore.Mark{}, unread("read head", err)
 	}
 	return mark, nil
 }

@@ -248,3 +248,32 @@ func (r *Rig) rewriteJournal(t *testing.T, sale string, change func(string) stri
 		t.Fatalf("rewrite the journal: %v", err)
 	}
 }
+
+// TestPurchasesGoOnWhilePostgresHangs: the gate decides, the journal waits.
+func TestPurchasesGoOnWhilePostgresHangs(t *testing.T) {
+	rig := NewRig(t)
+	full := rig.Node(t, NodeOptions{})
+	sale := full.Schedule(t, Terms(20))
+	proxy := testenv.Proxy(t, rig.URL)
+	through := *rig
+	through.URL = proxy.URL()
+	api := through.Node(t, NodeOptions{APIOnly: true})
+	c := newTally()
+	sell(t, api, sale, "before", 3, c)
+	full.AwaitDecided(t, c.accepted)
+	full.Stop() // nobody records
+	proxy.BlackHole()
+	sell(t, api, sale, "hanging", 5, c)
+	again, err := api.Buy(sale, "hanging-1")
+	if err != nil || !again.Repeat || again.Order.Status != domain.OrderStatusQueued {
+		t.Errorf("a repeat meanwhile: %+v, %v; want the own order, queued", again, err)
+	}
+	proxy.Cut() // now it refuses instead of hanging
+	sell(t, api, sale, "refused", 5, c)
+	proxy.Heal()
+	full = rig.Node(t, NodeOptions{})
+	StandingChecks(t, full, sale, c.accepted)
+	if got := readFold(t, full.Store).placed(sale); got != 13 {
+		t.Errorf("%d orders placed, want all 13", got)
+	}
+}
