@@ -233,7 +233,7 @@ func (d *draft) place(a *accepted, claims []eventstore.Claim) error {
 	return d.append(a, a.orderStream(), 0, &domain.OrderPlaced{
 		OrderID: a.Order, SaleID: a.Sale, BuyerID: a.Buyer, Bucket: a.Bucket, Lines: lines, Amount: amount,
 		AcceptedAt: at, PayBy: at.Add(seconds(a.terms.PaymentWindow)), Entry: entry,
-		Ordinal: claim.Ordinal, Key: a.Key, BodyHash: a.Body,
+		Ordinal: claim.Ordinal, Key: a.Key, BodyHash: a.Body, TermsVersion: a.terms.Version,
 	})
 }
 

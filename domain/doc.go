@@ -29,7 +29,7 @@
 //
 // A new event type costs its struct in events.go, two lines in names.go and its
 // golden payload. A new version of a payload costs the change in events.go and,
-// in names.go, the step that brings the version before up to it; the golden
-// payloads of older versions stay. An optional field that older readers may
+// in names.go, the step that brings the version before up to it (upcasters.go); the
+// golden payloads of older versions stay. An optional field that older readers may
 // overlook needs no version, only a further golden payload.
 package domain

@@ -189,7 +189,9 @@ type OrderLine struct {
 }
 
 // OrderPlaced says that a purchase is recorded. AcceptedAt is the gate's clock
-// when the units were taken.
+// when the units were taken. TermsVersion is the version of the sale's stream
+// whose terms the purchase was judged and priced by, 0 where it is not known:
+// version 1 of this event did not say.
 type OrderPlaced struct {
 	OrderID    string      `json:"order_id"`
 	SaleID     string      `json:"sale_id"`
@@ -203,6 +205,8 @@ type OrderPlaced struct {
 	Ordinal    int         `json:"ordinal"`
 	Key        string      `json:"key,omitempty"`
 	BodyHash   string      `json:"body_hash,omitempty"`
+
+	TermsVersion int64 `json:"terms_version"`
 }
 
 // OrderRejected says that a purchase is not kept, and why. Lines are unknown

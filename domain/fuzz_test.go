@@ -20,8 +20,8 @@ func FuzzDecodeAndFold(f *testing.F) {
 		if err != nil {
 			f.Fatal(err)
 		}
-		name, _, _ := strings.Cut(filepath.Base(file), ".v")
-		f.Add(name, 1, payload)
+		name, version, _ := strings.Cut(filepath.Base(file), ".v")
+		f.Add(name, int(version[0]-'0'), payload)
 	}
 	f.Add("order.paid", 2, []byte("null"))
 	f.Add("sale.revised", 1, []byte(`{"opens_at":"2026-11-01T01:30:00-24:00"}`))

@@ -45,7 +45,7 @@ var stored = newForms(
 	formOf[StockWithdrawn](),
 	formOf[StockMovedOut](),
 	formOf[StockMovedIn](),
-	formOf[OrderPlaced](),
+	formOf[OrderPlaced](orderPlacedV1),
 	formOf[OrderRejected](),
 	formOf[OrderPaid](),
 	formOf[OrderCancelled](),

@@ -30,6 +30,8 @@ type Order struct {
 	PayBy      time.Time
 	Entry      string
 	Version    int64
+	// TermsVersion is OrderPlaced's; 0 where it is not known.
+	TermsVersion int64
 }
 
 // FoldOrder brings o forward by one event of its stream.
@@ -39,7 +41,7 @@ func (o Order) FoldOrder(e Event) Order {
 	case *OrderPlaced:
 		o.ID, o.SaleID, o.BuyerID, o.Bucket = e.OrderID, e.SaleID, e.BuyerID, e.Bucket
 		o.Lines, o.Amount, o.AcceptedAt, o.PayBy, o.Entry = e.Lines, e.Amount, e.AcceptedAt, e.PayBy, e.Entry
-		o.Status = OrderStatusPlaced
+		o.Status, o.TermsVersion = OrderStatusPlaced, e.TermsVersion
 	case *OrderRejected:
 		o.ID, o.SaleID, o.BuyerID, o.Bucket, o.Entry = e.OrderID, e.SaleID, e.BuyerID, e.Bucket, e.Entry
 		o.Status, o.Reason = OrderStatusRejected, e.Reason
