@@ -204,10 +204,19 @@ func ping(url string) error {
 
 func freePort(t testing.TB) int {
 	t.Helper()
+	port, err := closedPort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return port
+}
+
+// closedPort finds a port that nobody listens on.
+func closedPort() (int, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		t.Fatalf("find a free port: %v", err)
+		return 0, fmt.Errorf("find a free port: %w", err)
 	}
 	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
+	return l.Addr().(*net.TCPAddr).Port, nil
 }
