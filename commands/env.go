@@ -57,11 +57,27 @@ func (e *Env) newEvent(ev domain.Event, sale, order string, meta Meta) (eventsto
 	}, nil
 }
 
-// decode reads the event of a record and says where it stood when it cannot.
+// UnreadableError says which event cannot be read, and why (Unwrap).
+type UnreadableError struct {
+	Position int64
+	Stream   string
+	Version  int64
+	Cause    error
+}
+
+// Error says where it stands.
+func (e *UnreadableError) Error() string {
+	return fmt.Sprintf("position %d, %s version %d: %v", e.Position, e.Stream, e.Version, e.Cause)
+}
+
+// Unwrap gives the cause, such as domain.ErrUnknownEvent.
+func (e *UnreadableError) Unwrap() error { return e.Cause }
+
+// decode reads the event of a record; the error is an *UnreadableError.
 func decode(r *eventstore.Record) (domain.Event, error) {
 	ev, err := domain.Decode(r.Type, r.Schema, r.Payload)
 	if err != nil {
-		return nil, fmt.Errorf("position %d, %s version %d: %w", r.Position, r.Stream, r.Version, err)
+		return nil, &UnreadableError{Position: r.Position, Stream: r.Stream, Version: r.Version, Cause: err}
 	}
 	return ev, nil
 }

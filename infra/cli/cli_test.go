@@ -10,7 +10,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"seckill/domain"
 	"seckill/infra/config"
@@ -84,24 +83,6 @@ func TestRolesAreReadAndAnUnknownOneIsAUsageError(t *testing.T) {
 		var u *usageError
 		if _, err := parseRoles(names); !errors.As(err, &u) {
 			t.Errorf("%v: got %v, want a usage error", names, err)
-		}
-	}
-}
-
-func TestWhatReplayIsAskedForIsRead(t *testing.T) {
-	good := replayCmd{Sale: "s", Type: "order.placed", From: 3, To: 5, Since: "2026-11-11T00:00:00+08:00"}
-	f, err := good.filter()
-	if err != nil || f.SaleID != "s" || f.From != 3 || f.To != 5 || !f.Since.Equal(time.Date(2026, 11, 10, 16, 0, 0, 0, time.UTC)) {
-		t.Errorf("got %+v and %v", f, err)
-	}
-	ago := replayCmd{Since: "10m"}
-	if f, err := ago.filter(); err != nil || time.Since(f.Since) < 10*time.Minute || time.Since(f.Since) > 11*time.Minute {
-		t.Errorf("10m ago: got %s and %v", f.Since, err)
-	}
-	for _, bad := range []replayCmd{{From: -1}, {From: 5, To: 3}, {Type: "x"}, {Since: "yesterday"}, {Since: "2026-11-11T00:00:00"}, {Follow: true, To: 3}} {
-		var u *usageError
-		if _, err := bad.filter(); !errors.As(err, &u) {
-			t.Errorf("%+v: got %v, want a usage error", bad, err)
 		}
 	}
 }

@@ -3,19 +3,19 @@ package cli
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgxpool"
-
+	"seckill/commands"
 	"seckill/domain"
 	"seckill/eventstore"
-	"seckill/eventstore/pgstore"
 )
 
+// replayCmd looks at the log. It opens a read-only pool and nothing else: no
+// gate, no bus, no broker. Whatever it prints, nothing happens again.
 type replayCmd struct {
 	Stream string `placeholder:"NAME" help:"Only this stream."`
 	Sale   string `placeholder:"ID" help:"Only this sale."`
@@ -24,8 +24,10 @@ type replayCmd struct {
 	From   int64  `placeholder:"POSITION" help:"From this position on."`
 	To     int64  `placeholder:"POSITION" help:"Up to this position, included."`
 	Since  string `placeholder:"TIME" help:"Recorded at or after this time (RFC 3339), or so long ago (such as 10m)."`
+	AsOf   string `placeholder:"POSITION|TIME" help:"Not the events, but the state of sales, stock and orders at this position or time (RFC 3339, or so long ago)."`
 	Follow bool   `help:"Go on with what is stored from now on."`
-	JSON   bool   `name:"json" help:"Print one JSON object a line."`
+	JSON   bool   `name:"json" xor:"form" help:"Print one JSON object a line."`
+	CSV    bool   `name:"csv" xor:"form" help:"Print CSV (RFC 4180)."`
 }
 
 // replayPage is how many records are read in one statement.
@@ -34,15 +36,30 @@ const replayPage = 1000
 // followEvery is how often --follow looks for news.
 const followEvery = 200 * time.Millisecond
 
-// Run prints events until the end, or with --follow until a signal.
+// Run prints events until the end, or with --follow until a signal; with --as-of
+// it prints the state of that time.
 func (r *replayCmd) Run(c console) error {
+	now := time.Now()
 	filter, err := r.filter()
+	if err != nil {
+		return err
+	}
+	asOf, err := r.asOf(now)
+	if err != nil {
+		return err
+	}
+	since, err := moment("--since", r.Since, now)
 	if err != nil {
 		return err
 	}
 	return c.withLog(func(ctx context.Context, log eventstore.Reader) error {
 		out := bufio.NewWriterSize(c.out, 64<<10)
-		err := r.print(ctx, log, filter, out)
+		var err error
+		if asOf != nil {
+			err = r.printPast(ctx, log, *asOf, out)
+		} else if filter.From, err = begin(ctx, log, filter.From, since); err == nil {
+			err = r.print(ctx, log, filter, out)
+		}
 		if ctx.Err() != nil {
 			err = nil // a reader who stops listening has seen what there was
 		}
@@ -64,22 +81,59 @@ func (r *replayCmd) filter() (eventstore.Filter, error) {
 	if r.Follow && r.To > 0 {
 		return f, usage("--follow has no end, so it does not go with --to")
 	}
-	if r.Since == "" {
-		return f, nil
-	}
-	if ago, err := time.ParseDuration(r.Since); err == nil && ago >= 0 {
-		f.Since = time.Now().Add(-ago)
-		return f, nil
-	}
-	at, err := time.Parse(time.RFC3339, r.Since)
-	if err != nil {
-		return f, usage("--since must be a time with a zone, such as 2026-11-11T00:00:00+08:00, or a duration, such as 10m")
-	}
-	f.Since = at
 	return f, nil
 }
 
+// place is a point of the log as a person names it: a position, or a time.
+type place struct {
+	position int64
+	at       time.Time
+}
+
+// asOf reads --as-of, nil when it was not asked for.
+func (r *replayCmd) asOf(now time.Time) (*place, error) {
+	if r.AsOf == "" {
+		return nil, nil
+	}
+	if r.Follow || r.From > 0 || r.To > 0 || r.Since != "" || r.Type != "" {
+		return nil, usage("--as-of shows the state of one moment: it goes with --sale, --order and --stream, and not with --from, --to, --since, --type or --follow")
+	}
+	if n, err := strconv.ParseInt(r.AsOf, 10, 64); err == nil {
+		if n < 1 {
+			return nil, usage("--as-of: positions begin at 1")
+		}
+		return &place{position: n}, nil
+	}
+	at, err := moment("--as-of", r.AsOf, now)
+	return &place{at: at}, err
+}
+
+// moment reads a time with a zone, or a duration before now; the zero time for "".
+func moment(flag, text string, now time.Time) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	if ago, err := time.ParseDuration(text); err == nil && ago >= 0 {
+		return now.Add(-ago), nil
+	}
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return at, usage("%s must be a time with a zone, such as 2026-11-11T00:00:00+08:00, or a duration, such as 10m", flag)
+	}
+	return at, nil
+}
+
+// begin gives the position to begin at: not before from, nor before since.
+func begin(ctx context.Context, log eventstore.Reader, from int64, since time.Time) (int64, error) {
+	if since.IsZero() {
+		return from, nil
+	}
+	before, err := commands.PositionAt(ctx, log, since.Add(-time.Microsecond))
+	return max(from, before+1), err
+}
+
 func (r *replayCmd) print(ctx context.Context, log eventstore.Reader, f eventstore.Filter, out *bufio.Writer) error {
+	write := r.writer(out)
 	var after int64
 	for {
 		page, err := log.Find(ctx, f, after, replayPage)
@@ -87,8 +141,8 @@ func (r *replayCmd) print(ctx context.Context, log eventstore.Reader, f eventsto
 			return err
 		}
 		for i := range page {
-			if err := r.printOne(out, &page[i]); err != nil {
-				return err
+			if err := write(&page[i]); err != nil {
+				return fmt.Errorf("print position %d: %w", page[i].Position, err)
 			}
 			after = page[i].Position
 		}
@@ -107,81 +161,4 @@ func (r *replayCmd) print(ctx context.Context, log eventstore.Reader, f eventsto
 		case <-time.After(followEvery):
 		}
 	}
-}
-
-// event is a record with the contract's names.
-type event struct {
-	Position   int64           `json:"position"`
-	EventID    string          `json:"event_id"`
-	Stream     string          `json:"stream"`
-	Version    int64           `json:"version"`
-	Type       string          `json:"type"`
-	Schema     int             `json:"schema"`
-	SaleID     string          `json:"sale_id"`
-	OrderID    string          `json:"order_id"`
-	RecordedAt string          `json:"recorded_at"`
-	Payload    json.RawMessage `json:"payload"`
-	Metadata   json.RawMessage `json:"metadata"`
-	Hash       string          `json:"hash"`
-}
-
-// recordedForm writes times with all their microseconds.
-const recordedForm = "2006-01-02T15:04:05.000000Z07:00"
-
-func (r *replayCmd) printOne(out *bufio.Writer, rec *eventstore.Record) error {
-	at := rec.RecordedAt.UTC().Format(recordedForm)
-	if !r.JSON {
-		_, err := fmt.Fprintf(out, "%8d  %s  %-15s %s@%d  %s\n", rec.Position, at, rec.Type, rec.Stream, rec.Version, rec.Payload)
-		return err
-	}
-	line, err := json.Marshal(event{
-		Position: rec.Position, EventID: rec.ID.String(), Stream: rec.Stream, Version: rec.Version, Type: rec.Type, Schema: rec.Schema,
-		SaleID: rec.SaleID, OrderID: rec.OrderID, RecordedAt: at,
-		Payload: asJSON(rec.Payload), Metadata: asJSON(rec.Metadata), Hash: rec.Hash.String(),
-	})
-	if err != nil {
-		return fmt.Errorf("print position %d: %w", rec.Position, err)
-	}
-	out.Write(line) // errors come back with the next write
-	return out.WriteByte('\n')
-}
-
-// asJSON gives stored bytes as JSON: what is none is shown as a string.
-func asJSON(b []byte) json.RawMessage {
-	if json.Valid(b) {
-		return b
-	}
-	quoted, err := json.Marshal(string(b))
-	if err != nil {
-		return json.RawMessage(`""`) // strings always encode
-	}
-	return quoted
-}
-
-// withDatabase opens the database alone and does f.
-func (c console) withDatabase(f func(ctx context.Context, pool *pgxpool.Pool) error) error {
-	ctx, done := c.stoppable()
-	defer done()
-	a, err := c.addresses(ctx, needDatabase)
-	if err != nil {
-		return err
-	}
-	pool, err := openDatabase(ctx, a, c.settings, 4)
-	if err != nil {
-		return joinClose(err, a.stop(ctx))
-	}
-	err = f(ctx, pool)
-	pool.Close()
-	return joinClose(err, a.stop(ctx))
-}
-
-// withLog opens the event store alone and does f.
-func (c console) withLog(f func(ctx context.Context, log eventstore.Reader) error) error {
-	return c.withDatabase(func(ctx context.Context, pool *pgxpool.Pool) error {
-		store, err := pgstore.New(pool, c.settings.Namespace, pgstore.Options{Logger: warnings(c)})
-		if err != nil {
-			return err
-		}
-		return joinClose(f(ctx, store), store.Close(context.WithoutCancel(ctx)))
-	})
 }

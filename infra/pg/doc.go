@@ -1,5 +1,6 @@
 // Package pg owns the connection to PostgreSQL: opening a pool that works as
-// the application's role inside one namespace, migrating the schema and
+// the application's role inside one namespace (read-only where that is asked
+// for, and then PostgreSQL refuses what writes), migrating the schema and
 // telling whether it fits, one transaction helper, leader locks, and the
 // identity of the store.
 //

@@ -2,6 +2,8 @@ package pg
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"net"
 	"strconv"
 	"time"
@@ -24,6 +26,9 @@ type Options struct {
 	// that idles longer; default 5 s. No transaction may live longer on a
 	// database that holds the log.
 	StatementTimeout time.Duration
+	// ReadOnly makes every transaction of the pool read-only; PostgreSQL itself
+	// refuses what writes. Open fails where that did not come into force.
+	ReadOnly bool
 }
 
 func (o Options) withDefaults() Options {
@@ -71,11 +76,27 @@ func Open(ctx context.Context, url string, opts Options) (*pgxpool.Pool, error) 
 		pool.Close()
 		return nil, explainConnect(err, cfg.ConnConfig)
 	}
-	if err := CheckSchema(ctx, pool, opts.Namespace); err != nil {
+	if err := errors.Join(CheckSchema(ctx, pool, opts.Namespace), checkReadOnly(ctx, pool, opts)); err != nil {
 		pool.Close()
 		return nil, err
 	}
 	return pool, nil
+}
+
+// checkReadOnly makes sure that nothing between here and the server, such as a
+// pooler, has dropped what forbids writing.
+func checkReadOnly(ctx context.Context, db Querier, opts Options) error {
+	if !opts.ReadOnly {
+		return nil
+	}
+	var on string
+	if err := db.QueryRow(ctx, "show transaction_read_only").Scan(&on); err != nil {
+		return fmt.Errorf("ask whether the session is read-only: %w", err)
+	}
+	if on != "on" {
+		return problem(nil, "The session is not read-only although that was asked for: connect to PostgreSQL itself and not through a pooler that drops default_transaction_read_only.")
+	}
+	return nil
 }
 
 // tuneSession sets what must hold for every session from its first moment.
@@ -88,6 +109,9 @@ func tuneSession(cc *pgx.ConnConfig, opts Options) {
 	params["statement_timeout"] = limit
 	params["idle_in_transaction_session_timeout"] = limit
 	params["timezone"] = "UTC"
+	if opts.ReadOnly {
+		params["default_transaction_read_only"] = "on"
+	}
 	dialer := &net.Dialer{
 		Timeout:         opts.ConnectTimeout,
 		KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 5 * time.Second, Interval: time.Second, Count: 3},

@@ -1,0 +1,57 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"seckill/eventstore"
+	"seckill/eventstore/pgstore"
+	"seckill/infra/config"
+	"seckill/infra/pg"
+)
+
+// withDatabase opens the database alone and does f.
+func (c console) withDatabase(f func(ctx context.Context, pool *pgxpool.Pool) error) error {
+	ctx, done := c.stoppable()
+	defer done()
+	a, err := c.addresses(ctx, needDatabase)
+	if err != nil {
+		return err
+	}
+	pool, err := openDatabase(ctx, a, c.settings, 4)
+	if err != nil {
+		return joinClose(err, a.stop(ctx))
+	}
+	err = f(ctx, pool)
+	pool.Close()
+	return joinClose(err, a.stop(ctx))
+}
+
+// withLog opens the log alone, to read and for nothing else, and does f.
+func (c console) withLog(f func(ctx context.Context, log eventstore.Reader) error) error {
+	ctx, done := c.stoppable()
+	defer done()
+	a, err := c.addresses(ctx, needDatabase)
+	if err != nil {
+		return err
+	}
+	pool, err := openToRead(ctx, a, c.settings)
+	if err != nil {
+		return joinClose(err, a.stop(ctx))
+	}
+	err = f(ctx, pgstore.NewReader(pool))
+	pool.Close()
+	return joinClose(err, a.stop(ctx))
+}
+
+// openToRead opens the database as the application in sessions that PostgreSQL
+// lets write nothing. It migrates nothing either, not even a private one.
+func openToRead(ctx context.Context, a addresses, s config.Settings) (*pgxpool.Pool, error) {
+	pool, err := pg.Open(ctx, string(a.database), pg.Options{Namespace: s.Namespace, MaxConns: 2, AppName: "seckill reader", ReadOnly: true})
+	if err != nil {
+		return nil, fmt.Errorf("open the database: %w", err)
+	}
+	return pool, nil
+}
