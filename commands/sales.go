@@ -115,24 +115,36 @@ func (s *Sales) revalidate(ctx context.Context, c *cachedSale, sale FoldedSale) 
 	defer c.refresh.Unlock()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.opts.Budget)
 	defer cancel()
-	fresh, err := s.forward(ctx, sale)
+	fresh, wentBack, err := s.forward(ctx, sale)
 	if errors.Is(err, eventstore.ErrUnavailable) || ctx.Err() != nil {
-		s.put(c, sale) // asked: the next question waits its turn
+		s.put(c, sale, false) // asked: the next question waits its turn
 		return sale, nil
 	}
 	if err != nil {
 		return FoldedSale{}, err
 	}
-	s.put(c, fresh)
+	if fresh.Version == 0 {
+		s.drop(sale.ID)
+		return FoldedSale{}, errNoSale()
+	}
+	s.put(c, fresh, wentBack)
 	return fresh, nil
 }
 
-func (s *Sales) put(c *cachedSale, sale FoldedSale) {
+// put keeps a fold unless a newer one is there; a log that went back (a standby
+// that had lost commits was promoted) has a newer one that is older.
+func (s *Sales) put(c *cachedSale, sale FoldedSale, wentBack bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if sale.Version >= c.sale.Version {
+	if wentBack || sale.Version >= c.sale.Version {
 		c.sale, c.checked = sale, s.now()
 	}
+}
+
+func (s *Sales) drop(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.known, id)
 }
 
 func (s *Sales) load(ctx context.Context, id string) (FoldedSale, error) {
@@ -159,7 +171,7 @@ func (s *Sales) forget(id string) {
 
 // Fold reads a sale from the log now, and keeps it.
 func (s *Sales) Fold(ctx context.Context, id string) (FoldedSale, error) {
-	sale, err := s.forward(ctx, FoldedSale{Sale: domain.Sale{ID: id}})
+	sale, _, err := s.forward(ctx, FoldedSale{Sale: domain.Sale{ID: id}})
 	if err != nil {
 		return FoldedSale{}, err
 	}
@@ -174,26 +186,43 @@ func (s *Sales) Fold(ctx context.Context, id string) (FoldedSale, error) {
 	}
 	delete(s.unknown, id)
 	s.mu.Unlock()
-	s.put(c, sale)
+	s.put(c, sale, false)
 	return sale, nil
 }
 
-// forward folds what came after sale in its stream.
-func (s *Sales) forward(ctx context.Context, sale FoldedSale) (FoldedSale, error) {
-	stream := domain.SaleStream(sale.ID)
-	err := eachRecord(ctx, s.store, stream, sale.Version, func(r *eventstore.Record) error {
+// forward folds what came after sale in its stream. Where the stream does not
+// hold sale's newest event any more, the log went back, and it folds from the
+// beginning.
+func (s *Sales) forward(ctx context.Context, sale FoldedSale) (fresh FoldedSale, wentBack bool, err error) {
+	stream, follows := domain.SaleStream(sale.ID), sale.Version == 0
+	fresh = sale
+	err = eachRecord(ctx, s.store, stream, max(sale.Version-1, 0), func(r *eventstore.Record) error {
+		if !follows {
+			if r.At() != sale.Mark {
+				return errWentBack
+			}
+			follows = true
+			return nil
+		}
 		ev, err := decode(r)
 		if err != nil {
 			return err
 		}
-		sale.Sale, sale.Mark = sale.FoldSale(ev), r.At()
+		fresh.Sale, fresh.Mark = fresh.FoldSale(ev), r.At()
 		return nil
 	})
-	if err != nil {
-		return FoldedSale{}, fmt.Errorf("fold sale %s: %w", sale.ID, err)
+	switch {
+	case errors.Is(err, errWentBack), err == nil && !follows:
+		fresh, _, err = s.forward(ctx, FoldedSale{Sale: domain.Sale{ID: sale.ID}})
+		return fresh, true, err
+	case err != nil:
+		return FoldedSale{}, false, fmt.Errorf("fold sale %s: %w", sale.ID, err)
 	}
-	return sale, nil
+	return fresh, false, nil
 }
+
+// errWentBack: a stream does not hold what was read of it before.
+var errWentBack = errors.New("the log went back")
 
 // IDs lists every sale id in the log, in byte order.
 func (s *Sales) IDs(ctx context.Context) ([]string, error) {
