@@ -121,20 +121,28 @@ func (s *Store) ensurePartitions(upTo int64) error {
 const (
 	tryTidyLock = `select pg_try_advisory_xact_lock($1)`
 
+	// The newest row of a key stays whatever we remember of it: where the log went
+	// back since (a standby that had lost commits was promoted), what we remember
+	// is gone, and the older row is the newest there is.
 	deleteStreams = `
 delete from streams where ctid = any(array(
   select o.ctid from unnest($1::text[], $2::bigint[]) n(name, newest), lateral (
-    select s.ctid from streams s where s.stream = n.name and s.version < n.newest order by s.version limit 100) o))`
+    select s.ctid from streams s where s.stream = n.name and s.version < least(n.newest,
+      (select k.version from streams k where k.stream = n.name order by k.version desc limit 1))
+    order by s.version limit 100) o))`
 
 	deleteGuards = `
 delete from guards where ctid = any(array(
   select o.ctid from unnest($1::text[], $2::bigint[]) n(name, newest), lateral (
-    select g.ctid from guards g where g.stream = n.name and g.version < n.newest order by g.version limit 100) o))`
+    select g.ctid from guards g where g.stream = n.name and g.version < least(n.newest,
+      (select k.version from guards k where k.stream = n.name order by k.version desc limit 1))
+    order by g.version limit 100) o))`
 
 	deleteCursors = `
 delete from cursors where ctid = any(array(
   select o.ctid from unnest($1::integer[], $2::bigint[], $3::bigint[]) w(lane, epoch, n), lateral (
     select c.ctid from cursors c where c.lane = w.lane and (c.epoch, c.n) < (w.epoch, w.n)
+      and (c.epoch, c.n) < (select k.epoch, k.n from cursors k where k.lane = w.lane order by k.epoch desc, k.n desc limit 1)
     order by c.epoch, c.n limit 100) o))`
 
 	tidyPage = 500
