@@ -32,13 +32,13 @@ select $1, $2, $3, shard, 0, $5, clock_timestamp() from generate_series(0, $4::i
 on conflict (projection, version, store, shard) do nothing`
 
 	selectCheckpoint = `
-select position, hash from checkpoints where projection = $1 and version = $2 and store = $3 and shard = $4`
+select position, hash, letters from checkpoints where projection = $1 and version = $2 and store = $3 and shard = $4`
 
 	// The commit need not wait for the disk: rows and checkpoint are lost
 	// together or not at all, and what is lost is folded again from the log.
 	lockCheckpoint = `
 with fast as (select set_config('synchronous_commit', 'off', true))
-select c.position, c.hash from checkpoints c, fast
+select c.position, c.hash, c.letters from checkpoints c, fast
 where projection = $1 and version = $2 and store = $3 and shard = $4 for update of c`
 
 	moveCheckpoint = `
@@ -48,7 +48,7 @@ where projection = $1 and version = $2 and store = $3 and shard = $4`
 	skipCheckpoint = `
 with fast as (select set_config('synchronous_commit', 'off', true))
 update checkpoints set position = $5, hash = $6, applied_at = clock_timestamp() from fast
-where projection = $1 and version = $2 and store = $3 and shard = $4 and position = $7 and hash = $8`
+where projection = $1 and version = $2 and store = $3 and shard = $4 and position = $7 and hash = $8 and letters = $9`
 
 	savePlace = `
 with fast as (select set_config('synchronous_commit', 'off', true))
@@ -112,30 +112,37 @@ func ensureCheckpoints(ctx context.Context, db DB, c checkpoint, shards int) err
 	})
 }
 
+// standing is what a checkpoint says: how far the log is applied, and a count
+// of the changes of which sequences are set aside.
+type standing struct {
+	at      eventstore.Mark
+	letters int64
+}
+
 // load reads where a checkpoint stands, without a lock.
-func (c checkpoint) load(ctx context.Context, db DB) (eventstore.Mark, error) {
+func (c checkpoint) load(ctx context.Context, db DB) (standing, error) {
 	return c.scan(db.QueryRow(ctx, selectCheckpoint, c.projection, c.version, c.store, c.shard))
 }
 
 // lock reads where a checkpoint stands and keeps it from moving until tx ends.
-func (c checkpoint) lock(ctx context.Context, tx pgx.Tx) (eventstore.Mark, error) {
+func (c checkpoint) lock(ctx context.Context, tx pgx.Tx) (standing, error) {
 	return c.scan(tx.QueryRow(ctx, lockCheckpoint, c.projection, c.version, c.store, c.shard))
 }
 
-func (c checkpoint) scan(row pgx.Row) (eventstore.Mark, error) {
+func (c checkpoint) scan(row pgx.Row) (standing, error) {
 	var (
-		m    eventstore.Mark
+		s    standing
 		hash []byte
 	)
-	err := row.Scan(&m.Number, &hash)
+	err := row.Scan(&s.at.Number, &hash, &s.letters)
 	if errors.Is(err, pgx.ErrNoRows) {
 		err = errNoCheckpoint
 	}
 	if err != nil {
-		return m, fmt.Errorf("read the %s: %w", c, err)
+		return s, fmt.Errorf("read the %s: %w", c, err)
 	}
-	copy(m.Hash[:], hash)
-	return m, nil
+	copy(s.at.Hash[:], hash)
+	return s, nil
 }
 
 // move sets a checkpoint that tx has locked.
@@ -148,8 +155,9 @@ func (c checkpoint) move(ctx context.Context, tx pgx.Tx, to eventstore.Mark) err
 
 // skip moves a checkpoint over a stretch in which nothing is to be written;
 // false when it does not stand at from.
-func (c checkpoint) skip(ctx context.Context, db DB, from, to eventstore.Mark) (bool, error) {
-	tag, err := db.Exec(ctx, skipCheckpoint, c.projection, c.version, c.store, c.shard, to.Number, to.Hash[:], from.Number, from.Hash[:])
+func (c checkpoint) skip(ctx context.Context, db DB, from standing, to eventstore.Mark) (bool, error) {
+	tag, err := db.Exec(ctx, skipCheckpoint, c.projection, c.version, c.store, c.shard, to.Number, to.Hash[:],
+		from.at.Number, from.at.Hash[:], from.letters)
 	if err != nil {
 		return false, fmt.Errorf("move the %s: %w", c, err)
 	}
@@ -172,11 +180,11 @@ func RelayPlace(db DB, store int16) *Place {
 
 // Load gives the place, the zero Mark where none was saved yet.
 func (p *Place) Load(ctx context.Context) (eventstore.Mark, error) {
-	at, err := p.row.load(ctx, p.db)
+	s, err := p.row.load(ctx, p.db)
 	if errors.Is(err, errNoCheckpoint) {
 		return eventstore.Mark{}, nil
 	}
-	return at, err
+	return s.at, err
 }
 
 // Save moves the place to at, unless it is there or further already.

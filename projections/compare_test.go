@@ -33,7 +33,7 @@ func (h *house) dump() []string {
 // wipe takes away everything that was folded.
 func (h *house) wipe() {
 	h.t.Helper()
-	for _, table := range []string{"order_view", "stock_log", "sale_summary", "checkpoints"} {
+	for _, table := range []string{"order_view", "stock_log", "sale_summary", "checkpoints", "dead_letters"} {
 		if _, err := h.pool.Exec(h.ctx(), "delete from "+table); err != nil {
 			h.t.Fatal(err)
 		}

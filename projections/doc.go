@@ -4,10 +4,18 @@
 //
 // It promises that rows and checkpoint change in one transaction, so that every
 // record is applied exactly once however often it is delivered; that what the
-// bus loses, doubles or delays is healed from the store; that a batch which
-// cannot be applied changes nothing, stops its shard alone, is tried again and
-// is never thrown away; and that the same log folds to the same bytes: no
-// clock, no chance, no order of delivery shows in a row.
+// bus loses, doubles or delays is healed from the store; and that the same log
+// folds to the same bytes: no clock, no chance, no order of delivery shows in a
+// row.
+//
+// What cannot be applied is told apart. A fault of a store (connection, timeout,
+// conflict) stops the shard and is tried for ever. A fault of an event (its bytes
+// cannot be read, its fold refuses it, PostgreSQL refuses its data) is tried
+// three times; then that event and the later ones of its sequence
+// (Record.SequenceKey) are parked in dead_letters, and all others go on. Parked
+// sequences are remembered across batches, processes and rebuilds, and applied in
+// order by DeadLetters.Retry under the lock of their checkpoint. Where very many
+// sequences fail, the events are not to blame, and the shard stops.
 //
 // A projection writes rows of its own shard only. The shard of a record follows
 // from its order, or from its stream where it has none (eventstore.ShardOf).

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -207,49 +206,6 @@ func TestB15AHandlerThatFailsThreeTimesLeavesOneRow(t *testing.T) {
 	})
 	h.onceEach(p)
 	h.sameAsQuietReplay()
-}
-
-// An event of its family that a projection cannot read stops its shard, before
-// that event, and nothing else.
-func TestAnEventThatCannotBeReadStopsItsShardAlone(t *testing.T) {
-	h := newHouse(t)
-	h.release(1000)
-	h.live(20)
-	id, group := h.placed(h.made)
-	h.made++
-	h.append(group...)
-	h.append(eventstore.Append{Stream: domain.OrderStream(id), Events: []eventstore.NewEvent{{
-		ID: uuid.New(), Type: "order.teleported", Schema: 1, SaleID: h.sale, OrderID: id, Payload: []byte(`{}`), Metadata: []byte(`{}`)}}})
-	at := h.head().Number
-	h.live(20)
-	list := projections.All()
-	o := quick()
-	o.Page = 10
-	p := h.projector(list, o)
-	h.run(p)
-	stopped := eventstore.ShardOf(id, eventstore.DefaultShards)
-	head := h.head().Number
-	h.eventually("two shards have stopped and all others are at the head", func() bool {
-		late, stopped := 0, 0
-		for _, s := range p.Stats() {
-			if s.At.Number < head {
-				late++
-			}
-			if s.Fault != "" {
-				stopped++
-			}
-		}
-		return late == 2 && stopped == 2
-	})
-	for _, s := range p.Stats() {
-		hit := s.Shard == stopped && s.Projection != "stock_log"
-		if hit && (s.At.Number >= at || !strings.Contains(s.Fault, "order.teleported")) {
-			t.Errorf("%s shard %d is at %d with fault %q, want it stopped before %d by the unknown event", s.Projection, s.Shard, s.At.Number, s.Fault, at)
-		}
-		if !hit && s.Fault != "" {
-			t.Errorf("%s shard %d reports %q, want no fault", s.Projection, s.Shard, s.Fault)
-		}
-	}
 }
 
 func TestALogThatIsNotTheOneAppliedStopsTheProjection(t *testing.T) {

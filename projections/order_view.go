@@ -64,7 +64,7 @@ func (o orderFacts) Write(ctx context.Context, tx pgx.Tx) error {
 	for _, id := range slices.Sorted(maps.Keys(o)) {
 		row, changed, err := rows[id].fold(o[id])
 		if err != nil {
-			return err
+			return &unfit{err}
 		}
 		if !changed {
 			continue

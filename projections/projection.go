@@ -49,7 +49,8 @@ type Fact struct {
 }
 
 // Rows are folded changes. Write brings them into the tables with few
-// statements, in the transaction that also moves the checkpoint.
+// statements, in the transaction that also moves the checkpoint. Where it finds
+// that the events cannot be applied to what stands, its error is ErrUnfit.
 type Rows interface {
 	Write(ctx context.Context, tx pgx.Tx) error
 }
@@ -57,17 +58,21 @@ type Rows interface {
 // orderRows are rows that change what is known about orders.
 type orderRows interface{ changedOrders() []string }
 
-// facts decodes what p reads of records.
+// reads tells whether p folds an event.
+func (p *Projection) reads(r *eventstore.Record) bool { return strings.HasPrefix(r.Type, p.Reads) }
+
+// facts decodes what p reads of records. A *FaultError, which is ErrUnfit, for
+// an event that cannot be read.
 func (p *Projection) facts(records []eventstore.Record) ([]Fact, error) {
 	var facts []Fact
 	for i := range records {
 		r := &records[i]
-		if !strings.HasPrefix(r.Type, p.Reads) {
+		if !p.reads(r) {
 			continue
 		}
 		event, err := domain.Decode(r.Type, r.Schema, r.Payload)
 		if err != nil {
-			return nil, fmt.Errorf("read the event at position %d: %w", r.Position, err)
+			return nil, p.faultAt(r, &unfit{fmt.Errorf("read the event at position %d: %w", r.Position, err)})
 		}
 		facts = append(facts, Fact{Record: r, Event: event})
 	}

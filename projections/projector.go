@@ -37,6 +37,15 @@ type Options struct {
 	Parallel int
 	// Waiters bounds the orders that can be waited for; default 200,000.
 	Waiters int
+	// Tries is how often a batch is tried that fails for its events' sake, before
+	// the events that cannot be applied are found and parked; default 3. What a
+	// store causes is tried for ever.
+	Tries int
+	// MaxParked bounds the sequences of a shard that are set aside. Where more
+	// fail, the events are not to blame: the shard stops; default 1000.
+	MaxParked int
+	// Alarm is called with AlarmParked when a sequence is set aside. Optional.
+	Alarm func(kind string)
 	// Step is called at named points of a transaction (see the Step constants),
 	// for tests that stop the process there. Optional.
 	Step func(name string)
@@ -57,7 +66,7 @@ func (o Options) Validate() error {
 	if o.Shards < 0 || o.Shards > eventstore.MaxShards {
 		errs = append(errs, fmt.Errorf("%d shards: want 1 to %d", o.Shards, eventstore.MaxShards))
 	}
-	if o.Page < 0 || o.Parallel < 0 || o.Waiters < 0 || o.Poll < 0 || o.Backoff < 0 || o.Deadline < 0 {
+	if o.Page < 0 || o.Tries < 0 || o.MaxParked < 0 || o.Parallel < 0 || o.Waiters < 0 || o.Poll < 0 || o.Backoff < 0 || o.Deadline < 0 {
 		errs = append(errs, errors.New("sizes and times of a projector must not be negative"))
 	}
 	return errors.Join(errs...)
@@ -71,6 +80,11 @@ func (o Options) withDefaults() Options {
 	setDefault(&o.Deadline, 5*time.Second)
 	setDefault(&o.Parallel, 8)
 	setDefault(&o.Waiters, 200_000)
+	setDefault(&o.Tries, 3)
+	setDefault(&o.MaxParked, 1000)
+	if o.Alarm == nil {
+		o.Alarm = func(string) {}
+	}
 	if o.Step == nil {
 		o.Step = func(string) {}
 	}

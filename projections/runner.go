@@ -7,10 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"seckill/eventstore"
-	"seckill/infra/pg"
 )
 
 // Runner applies one shard of the log to one projection. Batches of the bus
@@ -22,9 +19,12 @@ type Runner struct {
 	row        checkpoint
 	kick       chan struct{}
 
-	mu    sync.Mutex // held while applying; guards at and known
-	at    eventstore.Mark
-	known bool // at is what the checkpoint said last
+	mu      sync.Mutex // held while applying; guards what follows
+	at      eventstore.Mark
+	letters int64     // what the checkpoint counts, for which parked is right
+	parked  parkedSet // sequences that are set aside
+	known   bool      // at, letters and parked are what the checkpoint said last
+	tries   int       // attempts in a row that failed for the events' sake
 
 	state runnerState
 }
@@ -157,18 +157,25 @@ func (r *Runner) learn(ctx context.Context) error {
 	if r.known {
 		return nil
 	}
-	at, err := r.row.load(ctx, r.p.db)
+	s, err := r.row.load(ctx, r.p.db)
 	if err != nil {
 		return err
 	}
-	r.at, r.known = at, true
-	r.state.moved(at, 0)
+	var parked parkedSet
+	if s.letters > 0 {
+		if parked, err = r.row.loadParked(ctx, r.p.db); err != nil {
+			return err
+		}
+	}
+	r.at, r.letters, r.parked, r.known = s.at, s.letters, parked, true
+	r.state.moved(r.at, 0)
+	r.state.setAside(parked)
 	return nil
 }
 
-// apply brings the rows forward by the part of b that is not covered yet, and
+// attempt brings the rows forward by the part of b that is not covered yet, and
 // the checkpoint to the end of b, in one transaction.
-func (r *Runner) apply(ctx context.Context, b eventstore.Batch) error {
+func (r *Runner) attempt(ctx context.Context, b eventstore.Batch) error {
 	for {
 		if err := r.learn(ctx); err != nil {
 			return err
@@ -194,81 +201,32 @@ func (r *Runner) apply(ctx context.Context, b eventstore.Batch) error {
 	}
 }
 
-// step writes what follows r.at; false, and r.at as it is now, when somebody
-// else has moved the checkpoint.
+// step writes what follows r.at; false when somebody else has moved the
+// checkpoint or set sequences aside: then it must be learned again.
 func (r *Runner) step(ctx context.Context, b eventstore.Batch) (bool, error) {
-	facts, err := r.projection.facts(b.Records)
+	keep, late := r.parked.split(&r.projection, b.Records)
+	facts, err := r.projection.facts(keep)
 	if err != nil {
 		return false, err
 	}
-	if len(facts) == 0 {
+	if len(facts) == 0 && len(late) == 0 {
 		return r.skip(ctx, b)
 	}
-	rows, err := r.projection.Fold(Share{Store: r.row.store, Shard: r.row.shard}, facts)
-	if err != nil {
-		return false, fmt.Errorf("fold records %d to %d: %w", b.Prev.Number+1, b.Last.Number, err)
+	c := change{late: late, last: b.Last}
+	if len(facts) > 0 {
+		if c.rows, err = r.projection.Fold(Share{Store: r.row.store, Shard: r.row.shard}, facts); err != nil {
+			return false, &unfit{fmt.Errorf("fold records %d to %d: %w", b.Prev.Number+1, b.Last.Number, err)}
+		}
 	}
-	release, err := r.p.slot(ctx)
-	if err != nil {
-		return false, err
-	}
-	defer release()
-	at, err := r.write(ctx, rows, b.Last)
+	done, err := r.commit(ctx, c)
 	if err != nil {
 		return false, fmt.Errorf("apply records %d to %d: %w", b.Prev.Number+1, b.Last.Number, err)
 	}
-	if at != r.at {
-		r.at = at
-		return false, nil
+	if done {
+		r.state.moved(r.at, len(facts))
+		r.p.hub.committed(c.orders())
 	}
-	r.at = b.Last
-	r.state.moved(r.at, len(facts))
-	var orders []string
-	if rows, ok := rows.(orderRows); ok {
-		orders = rows.changedOrders()
-	}
-	r.p.hub.committed(orders)
-	return true, nil
-}
-
-// write stores rows and moves the checkpoint to last in one transaction. Where
-// the checkpoint is not at r.at any more, it writes nothing. It gives the place
-// at which it found the checkpoint.
-func (r *Runner) write(ctx context.Context, rows Rows, last eventstore.Mark) (at eventstore.Mark, err error) {
-	err = pg.InTx(ctx, r.p.db, func(tx pgx.Tx) error {
-		at, err = r.row.lock(ctx, tx)
-		if err != nil || at != r.at {
-			return err
-		}
-		if err := rows.Write(ctx, tx); err != nil {
-			return err
-		}
-		if err := r.row.move(ctx, tx, last); err != nil {
-			return err
-		}
-		r.p.options.Step(StepBeforeCommit)
-		return nil
-	})
-	r.p.options.Step(StepAfterCommit)
-	return at, err
-}
-
-// skip moves over a stretch in which this projection has nothing to write.
-func (r *Runner) skip(ctx context.Context, b eventstore.Batch) (bool, error) {
-	release, err := r.p.slot(ctx)
-	if err != nil {
-		return false, err
-	}
-	defer release()
-	ok, err := r.row.skip(ctx, r.p.db, r.at, b.Last)
-	if err != nil || !ok {
-		r.known = false
-		return false, err
-	}
-	r.at = b.Last
-	r.state.moved(r.at, 0)
-	r.p.hub.committed(nil)
-	return true, nil
+	return done, nil
 }
 
 func sleep(ctx context.Context, d time.Duration) {

@@ -19,6 +19,8 @@ type RunnerStats struct {
 	Gaps        int64
 	Faults      int64
 	Misdirected int64
+	// SetAside counts the sequences that are parked or dropped.
+	SetAside int
 	// Fault is what stops the shard right now, "" when nothing does.
 	Fault string
 }
@@ -35,6 +37,12 @@ func (s *runnerState) moved(at eventstore.Mark, facts int) {
 	defer s.mu.Unlock()
 	s.stats.At = at
 	s.stats.Applied += int64(facts)
+}
+
+func (s *runnerState) setAside(parked parkedSet) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stats.SetAside = len(parked)
 }
 
 func (s *runnerState) gap() {
