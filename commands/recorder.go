@@ -32,7 +32,7 @@ const (
 
 // AlarmKinds lists every kind.
 func AlarmKinds() []string {
-	return []string{AlarmPoison, AlarmEntryForm, AlarmEntryFrame, AlarmJournal, AlarmStore, AlarmGate, AlarmRecovery, AlarmJournalChain}
+	return []string{AlarmPoison, AlarmEntryForm, AlarmEntryFrame, AlarmJournal, AlarmStore, AlarmGate, AlarmRecovery, AlarmJournalChain, AlarmSeal}
 }
 
 // Log is everything that the machines between gate and log need of the store.

@@ -11,7 +11,8 @@ import (
 const (
 	// Old versions of hot streams are few, so that a plain distinct is fast.
 	selectNames = `
-select distinct stream from streams where stream > $1 and stream >= $2 and stream < $3 order by stream limit $4`
+select distinct stream from streams s where stream > $1 and stream >= $2 and stream < $3
+and not exists (select 1 from archived_streams a where a.stream = s.stream) order by stream limit $4`
 
 	selectSaleClaims = `
 select sale_id, buyer_id, ordinal, order_id, quantity, live, key, body_hash
@@ -56,7 +57,8 @@ func (s *Store) States(ctx context.Context, streams []string) ([]eventstore.Stre
 	return inOrder(streams, found, func(string) eventstore.StreamState { return eventstore.StreamState{} }), nil
 }
 
-// Streams is eventstore.Directory's.
+// Streams is eventstore.Directory's. Streams that were archived whole are left
+// out, those of orders excepted.
 func (s *Store) Streams(ctx context.Context, prefix, after string, max int) ([]string, error) {
 	rows, err := s.pool.Query(ctx, selectNames, after, prefix, prefix+lastRune, max)
 	if err != nil {

@@ -52,17 +52,30 @@ func (s *Store) records(ctx context.Context, what, sql string, args ...any) ([]e
 
 // ReadStream is eventstore.Reader's.
 func (s *Store) ReadStream(ctx context.Context, stream string, after int64, max int) ([]eventstore.Record, error) {
-	return s.records(ctx, "read stream "+stream, selectStreamPage, stream, after, max)
+	records, err := s.records(ctx, "read stream "+stream, selectStreamPage, stream, after, max)
+	if err == nil && max > 0 {
+		err = s.goneOf(ctx, stream, after, records)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return records, nil
 }
 
 // ReadAll is eventstore.Reader's.
 func (s *Store) ReadAll(ctx context.Context, after int64, max int) ([]eventstore.Record, error) {
+	if err := s.gone(ctx, after+1); err != nil {
+		return nil, err
+	}
 	return s.records(ctx, "read log", selectPage, after, max)
 }
 
 // At is eventstore.Reader's.
 func (s *Store) At(ctx context.Context, position int64) (eventstore.Record, bool, error) {
 	records, err := s.records(ctx, "read position", selectAt, position)
+	if err == nil && len(records) == 0 && position > 0 {
+		err = s.gone(ctx, position)
+	}
 	if err != nil || len(records) == 0 {
 		return eventstore.Record{}, false, err
 	}
@@ -90,10 +103,18 @@ func (s *Store) Head(ctx context.Context) (eventstore.Mark, error) {
 	return mark, nil
 }
 
-// Find is eventstore.Reader's.
+// Find is eventstore.Reader's. Where what it looks for may have been archived it
+// gives an ArchivedError instead of a part.
 func (s *Store) Find(ctx context.Context, f eventstore.Filter, after int64, max int) ([]eventstore.Record, error) {
 	sql, args := findQuery(f, after, max)
-	return s.records(ctx, "find records", sql, args...)
+	records, err := s.records(ctx, "find records", sql, args...)
+	if err == nil {
+		err = s.goneOfSearch(ctx, f, after, len(records))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return records, nil
 }
 
 // findQuery builds the statement from constant pieces, so that only the asked

@@ -26,6 +26,7 @@ type Store struct {
 	tidy    *tidier
 	// partitionsEnd is the first position without a partition, as last seen.
 	partitionsEnd atomic.Int64
+	archived      archived
 
 	// hard ends only when Close ran out of patience.
 	hard    context.Context
