@@ -164,8 +164,11 @@ func (c checkpoint) skip(ctx context.Context, db DB, from standing, to eventstor
 	return tag.RowsAffected() == 1, nil
 }
 
-// relayProjection is the name under which the relay's place is kept.
-const relayProjection = "relay"
+// Names under which the places of relays are kept.
+const (
+	relayProjection  = "relay"
+	publicProjection = "relay-public"
+)
 
 // Place keeps a place in the log that only moves forward, such as the relay's.
 type Place struct {
@@ -176,6 +179,11 @@ type Place struct {
 // RelayPlace gives the place that the relay of a store keeps among the checkpoints.
 func RelayPlace(db DB, store int16) *Place {
 	return &Place{db: db, row: checkpoint{projection: relayProjection, version: 1, store: store}}
+}
+
+// PublicPlace gives the place of the relay that publishes for outsiders.
+func PublicPlace(db DB, store int16) *Place {
+	return &Place{db: db, row: checkpoint{projection: publicProjection, version: 1, store: store}}
 }
 
 // Load gives the place, the zero Mark where none was saved yet.

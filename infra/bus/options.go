@@ -42,7 +42,7 @@ type RelayOptions struct {
 
 // Points of a relayed page at which RelayOptions.Step is called.
 const (
-	StepBeforePublish = "relay.before-publish" // read and cut
+	StepBeforePublish = "relay.before-publish" // read
 	StepAfterPublish  = "relay.after-publish"  // published, the place not saved yet
 	StepAfterMark     = "relay.after-mark"     // the place saved
 )

@@ -3,13 +3,10 @@ package bus
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"sync"
 	"time"
 
-	"github.com/ThreeDotsLabs/watermill"
 	"github.com/ThreeDotsLabs/watermill/message"
-	"golang.org/x/sync/errgroup"
 
 	"seckill/eventstore"
 )
@@ -44,7 +41,7 @@ type Source struct {
 // within a shard. Its place moves only after publishing.
 type Relay struct {
 	source  Source
-	publish Publisher
+	outlet  outlet
 	options RelayOptions
 	news    chan struct{}
 
@@ -52,10 +49,22 @@ type Relay struct {
 	stats RelayStats
 }
 
+// outlet turns pages of the log into messages and sends them.
+type outlet interface {
+	// begin is told where the pages start, also again after a failure.
+	begin(at eventstore.Mark)
+	// ship returns nil only after everything of the page was sent.
+	ship(ctx context.Context, page []eventstore.Record) (shipped, error)
+}
+
+// shipped counts what was sent of a page.
+type shipped struct{ messages, events, bytes int64 }
+
 // RelayStats are running totals and the place of a relay.
 type RelayStats struct {
 	// At is how far this relay has published and saved its place.
-	At        eventstore.Mark
+	At eventstore.Mark
+	// Envelopes counts messages, whatever their form.
 	Envelopes int64
 	Events    int64
 	Bytes     int64
@@ -70,7 +79,12 @@ func NewRelay(source Source, publisher Publisher, options RelayOptions) (*Relay,
 	if err := options.Validate(); err != nil {
 		return nil, fmt.Errorf("make relay: %w", err)
 	}
-	return &Relay{source: source, publish: publisher, options: options.withDefaults(), news: make(chan struct{}, 1)}, nil
+	options = options.withDefaults()
+	return newRelay(source, &envelopes{store: source.Store, publish: publisher, options: options}, options), nil
+}
+
+func newRelay(source Source, out outlet, options RelayOptions) *Relay {
+	return &Relay{source: source, outlet: out, options: options, news: make(chan struct{}, 1)}
 }
 
 // Notify tells the relay that something was stored. It never blocks.
@@ -124,7 +138,7 @@ func (r *Relay) relay(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c := newCutter(r.source.Store, at, r.options)
+	r.outlet.begin(at)
 	for {
 		page, err := r.source.Log.ReadAll(ctx, at.Number, r.options.Page)
 		if err != nil {
@@ -136,7 +150,7 @@ func (r *Relay) relay(ctx context.Context) error {
 			}
 			continue
 		}
-		if at, err = r.page(ctx, c, at, page); err != nil {
+		if at, err = r.page(ctx, at, page); err != nil {
 			return err
 		}
 	}
@@ -165,16 +179,13 @@ func (r *Relay) start(ctx context.Context) (eventstore.Mark, error) {
 }
 
 // page publishes one page and then moves the place behind it.
-func (r *Relay) page(ctx context.Context, c *cutter, at eventstore.Mark, page []eventstore.Record) (eventstore.Mark, error) {
+func (r *Relay) page(ctx context.Context, at eventstore.Mark, page []eventstore.Record) (eventstore.Mark, error) {
 	if err := eventstore.CheckNext(at, &page[0]); err != nil {
 		return at, err
 	}
-	envelopes, err := c.cut(page)
-	if err != nil {
-		return at, err
-	}
 	r.options.Step(StepBeforePublish)
-	if err := r.send(envelopes); err != nil {
+	sent, err := r.outlet.ship(ctx, page)
+	if err != nil {
 		return at, err
 	}
 	r.options.Step(StepAfterPublish)
@@ -183,44 +194,17 @@ func (r *Relay) page(ctx context.Context, c *cutter, at eventstore.Mark, page []
 		return at, fmt.Errorf("save the relay's place %d: %w", end.Number, err)
 	}
 	r.options.Step(StepAfterMark)
-	c.advance(envelopes)
-	r.count(end, envelopes)
+	r.count(end, sent)
 	return end, nil
 }
 
-// send publishes the envelopes of a page: shards side by side, each in order.
-func (r *Relay) send(envelopes [][]sealed) error {
-	var group errgroup.Group
-	for shard, out := range envelopes {
-		if len(out) == 0 {
-			continue
-		}
-		group.Go(func() error {
-			messages := make([]*message.Message, len(out))
-			for i := range out {
-				messages[i] = message.NewMessage(watermill.NewUUID(), out[i].data)
-				messages[i].Metadata.Set(ShardHeader, strconv.Itoa(shard))
-			}
-			if err := r.publish.Publish(r.options.Topics(shard), messages...); err != nil {
-				return fmt.Errorf("publish %d envelopes of shard %d: %w", len(messages), shard, err)
-			}
-			return nil
-		})
-	}
-	return group.Wait()
-}
-
-func (r *Relay) count(end eventstore.Mark, envelopes [][]sealed) {
+func (r *Relay) count(end eventstore.Mark, sent shipped) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.stats.At, r.stats.Fault = end, ""
-	for _, out := range envelopes {
-		for i := range out {
-			r.stats.Envelopes++
-			r.stats.Events += int64(len(out[i].batch.Records))
-			r.stats.Bytes += int64(len(out[i].data))
-		}
-	}
+	r.stats.Envelopes += sent.messages
+	r.stats.Events += sent.events
+	r.stats.Bytes += sent.bytes
 }
 
 func (r *Relay) waitForNews(ctx context.Context) error {

@@ -29,10 +29,7 @@ const (
 // the gate to be made ready, and for the crowd to stand at the door.
 const opensIn = 700 * time.Millisecond
 
-func (d *demoCmd) check(c console) error {
-	if err := refuseBrokers(c); err != nil {
-		return err
-	}
+func (d *demoCmd) check() error {
 	switch {
 	case d.Strategy == string(domain.StrategyPostgres), d.Strategy == string(domain.StrategyRedisSync):
 		return usage("this version serves the strategy redis-async only; %s comes later", d.Strategy)
@@ -48,7 +45,7 @@ func (d *demoCmd) check(c console) error {
 
 // Run plays a whole sale. When it does not exit it stays up until a signal.
 func (d *demoCmd) Run(c console) error {
-	if err := d.check(c); err != nil {
+	if err := d.check(); err != nil {
 		return err
 	}
 	ctx, done := c.stoppable()

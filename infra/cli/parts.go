@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ThreeDotsLabs/watermill/message"
-
 	"seckill/api"
 	"seckill/infra/bus"
 	"seckill/infra/crash"
@@ -64,15 +62,17 @@ type front struct {
 
 // parts lists what runs for some roles, in the order of starting. f is needed for
 // the api role only.
-func (a *app) parts(r roles, f front) ([]lifecycle.Entry, error) {
+func (a *app) parts(ctx context.Context, r roles, f front) ([]lifecycle.Entry, error) {
 	entries := []lifecycle.Entry{{Name: "stores", Part: lifecycle.Hooks{OnStop: a.close}, StopWithin: 45 * time.Second}}
 	add := func(name string, run func(context.Context) error) {
 		entries = append(entries, lifecycle.Entry{Name: name, Part: lifecycle.NewLoop(run)})
 	}
-	local := bus.NewLocal(a.log)
-	topics := bus.TopicPerShard(a.settings.Namespace)
+	carrier, err := a.carrier(ctx, r)
+	if err != nil {
+		return nil, err
+	}
 	if r.any(roleProjector) {
-		consumers, err := a.consumers(local, topics)
+		consumers, err := a.consumers(carrier)
 		if err != nil {
 			return nil, err
 		}
@@ -80,11 +80,18 @@ func (a *app) parts(r roles, f front) ([]lifecycle.Entry, error) {
 		entries = append(entries, lifecycle.Entry{Name: "consumers", Part: consumers})
 	}
 	if r.any(roleRelay) {
-		relay, err := a.relay(local, topics)
+		relay, err := a.relay(carrier)
 		if err != nil {
 			return nil, err
 		}
 		add("relay", relay.Run)
+		public, err := a.publicRelay()
+		if err != nil {
+			return nil, err
+		}
+		if public != nil {
+			add("public relay", public.Run)
+		}
 	}
 	if r.any(roleRecorder) {
 		add("recorder", a.record)
@@ -103,14 +110,13 @@ func (a *app) parts(r roles, f front) ([]lifecycle.Entry, error) {
 	return append(entries, lifecycle.Entry{Name: "HTTP server", Part: newWeb(server, f.listener), StopWithin: 20 * time.Second}), nil
 }
 
-func (a *app) consumers(local bus.Local, topics bus.Topics) (*subscribed, error) {
+func (a *app) consumers(c carrier) (*subscribed, error) {
 	runners := a.projector.Runners()
 	receivers := make([]bus.Receiver, len(runners))
 	for i, r := range runners {
 		receivers[i] = r
 	}
-	consumers, err := bus.NewConsumers(func(string) (message.Subscriber, error) { return local, nil }, receivers,
-		bus.ConsumerOptions{Topics: topics, Log: a.log})
+	consumers, err := bus.NewConsumers(c.subscribers, receivers, bus.ConsumerOptions{Topics: c.topics, Log: a.log})
 	if err != nil {
 		return nil, err
 	}
@@ -137,10 +143,10 @@ func (s *subscribed) Start(ctx context.Context) error {
 	}
 }
 
-func (a *app) relay(local bus.Local, topics bus.Topics) (*bus.Relay, error) {
+func (a *app) relay(c carrier) (*bus.Relay, error) {
 	store := int16(a.env.Store)
-	relay, err := bus.NewRelay(bus.Source{Store: store, Log: a.sink, Place: projections.RelayPlace(a.pool, store)}, local,
-		bus.RelayOptions{Topics: topics, Log: a.log, Step: crash.At, Lead: func(ctx context.Context, work func(context.Context) error) error {
+	relay, err := bus.NewRelay(bus.Source{Store: store, Log: a.sink, Place: projections.RelayPlace(a.pool, store)}, c.publisher,
+		bus.RelayOptions{Topics: c.topics, Log: a.log, Step: crash.At, Lead: func(ctx context.Context, work func(context.Context) error) error {
 			return a.locks().lead(ctx, "relay", work)
 		}})
 	if err != nil {

@@ -20,9 +20,6 @@ func (s *serveCmd) Run(c console) error {
 	if err != nil {
 		return err
 	}
-	if err := refuseBrokers(c); err != nil {
-		return err
-	}
 	ctx, done := c.stoppable()
 	defer done()
 	log := obs.NewLogger(c.err, slog.LevelInfo)
@@ -32,15 +29,6 @@ func (s *serveCmd) Run(c console) error {
 			return nil
 		}}}
 	})
-}
-
-// refuseBrokers says that this version has no broker yet: silently ignoring the
-// setting would send no message to anybody.
-func refuseBrokers(c console) error {
-	if len(c.settings.KafkaBrokers) > 0 {
-		return usage("SECKILL_KAFKA_BROKERS is set, but this version carries messages inside the process only: leave it empty")
-	}
-	return nil
 }
 
 // serve opens the application and runs some roles until ctx ends. last gives the
@@ -59,7 +47,7 @@ func (c console) serve(ctx context.Context, log *slog.Logger, r roles, last func
 	if err != nil {
 		return err
 	}
-	parts, err := a.parts(r, f)
+	parts, err := a.parts(ctx, r, f)
 	if err != nil {
 		return joinClose(err, a.close(ctx))
 	}

@@ -24,6 +24,8 @@ type Settings struct {
 	CacheRedisURL URL `name:"cache-redis-url" env:"SECKILL_CACHE_REDIS_URL" placeholder:"URL" help:"Redis of limits and caches. Default: the Redis URL."`
 
 	KafkaBrokers []string `name:"kafka-brokers" env:"SECKILL_KAFKA_BROKERS" placeholder:"HOST:PORT,…" help:"Kafka brokers. Without them messages stay inside the process."`
+	// KafkaPublicTopic is empty when nothing is published for outsiders.
+	KafkaPublicTopic string `name:"kafka-public-topic" env:"SECKILL_KAFKA_PUBLIC_TOPIC" placeholder:"on|off|NAME" help:"Topic for other services, one CloudEvent per event: on is NAMESPACE.public, else its name. Default: off."`
 
 	HTTPAddr string `name:"http-addr" env:"SECKILL_HTTP_ADDR" default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where HTTP is served. Default: ${default}; port 0 takes a free one."`
 
@@ -49,6 +51,12 @@ func (s *Settings) AfterApply() error {
 	setIfEmpty(&s.HTTPAddr, DefaultHTTPAddr)
 	setIfEmpty(&s.Namespace, DefaultNamespace)
 	setIfEmpty(&s.DataDir, DefaultDataDir)
+	switch s.KafkaPublicTopic {
+	case "on":
+		s.KafkaPublicTopic = s.Namespace + ".public"
+	case "off":
+		s.KafkaPublicTopic = ""
+	}
 	setIfEmpty(&s.OwnerDatabaseURL, s.DatabaseURL)
 	setIfEmpty(&s.CacheRedisURL, s.RedisURL)
 	return nil

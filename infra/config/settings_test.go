@@ -188,3 +188,23 @@ func FuzzFileIsReadOrRefusedWithALine(f *testing.F) {
 		}
 	})
 }
+
+func TestThePublicTopicIsOffOnOrANameOfItsOwn(t *testing.T) {
+	for value, want := range map[string]string{"": "", "off": "", "on": "shop.public", "sales.events": "sales.events"} {
+		clean(t)
+		t.Setenv("SECKILL_KAFKA_PUBLIC_TOPIC", value)
+		if got := load(t, "--namespace", "shop", "--kafka-brokers", "a:1").KafkaPublicTopic; got != want {
+			t.Errorf("%q gives the topic %q, want %q", value, got, want)
+		}
+	}
+	for args, want := range map[string]string{
+		"--kafka-public-topic=on": "SECKILL_KAFKA_BROKERS is not",
+		"--kafka-brokers=a:1 --namespace=shop --kafka-public-topic=shop.events": "that is not shop.events",
+		"--kafka-brokers=a:1 --kafka-public-topic=a/b":                          "must be on, off, or a name",
+	} {
+		clean(t)
+		if _, err := Load(strings.Fields(args)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want that it says %q", args, err, want)
+		}
+	}
+}

@@ -34,6 +34,7 @@ func (s Settings) Validate() error {
 	for _, broker := range s.KafkaBrokers {
 		p.check(validHostPort(broker), "SECKILL_KAFKA_BROKERS must be a list of HOST:PORT, but %q is none.", broker)
 	}
+	p.topic(s)
 	p.check(s.HTTPAddr == "" || validListen(s.HTTPAddr),
 		"SECKILL_HTTP_ADDR must be HOST:PORT with a port from 0 to 65535, but it is %q.", s.HTTPAddr)
 	p.check(s.JWKSURL == "" || hasScheme(s.JWKSURL, "https", "http"),
@@ -48,6 +49,20 @@ func (s Settings) Validate() error {
 		return &InvalidError{Problems: p}
 	}
 	return nil
+}
+
+// topicForm is what Kafka takes as the name of a topic.
+var topicForm = regexp.MustCompile(`^[A-Za-z0-9._-]{1,249}$`)
+
+// topic also refuses the topic of our own messages: others could not read it then.
+func (p *problems) topic(s Settings) {
+	name := s.KafkaPublicTopic
+	if name == "" || name == "off" {
+		return
+	}
+	p.check(len(s.KafkaBrokers) > 0, "SECKILL_KAFKA_PUBLIC_TOPIC is set, but SECKILL_KAFKA_BROKERS is not: set both or none.")
+	p.check(topicForm.MatchString(name) && name != "." && name != ".." && name != s.Namespace+".events",
+		"SECKILL_KAFKA_PUBLIC_TOPIC must be on, off, or a name of at most 249 letters, digits, dots, dashes and underscores that is not %s.events.", s.Namespace)
 }
 
 type problems []string
