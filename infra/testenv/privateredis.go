@@ -160,8 +160,11 @@ func (s *RedisServer) start() {
 }
 
 // startChild starts a process that the kernel kills with this one.
-func startChild(cmd *exec.Cmd) (*child, error) {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
+func startChild(cmd *exec.Cmd) (*child, error) { return startChildAs(cmd, nil) }
+
+// startChildAs does so as another user, nil for ourselves.
+func startChildAs(cmd *exec.Cmd, cred *syscall.Credential) (*child, error) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true, Credential: cred}
 	c := &child{done: make(chan struct{})}
 	started := make(chan error)
 	go func() {
