@@ -71,8 +71,19 @@ type Record struct {
 // big-endian), type, schema (8 bytes big-endian), recorded_at (microseconds
 // since 1970 UTC, 8 bytes big-endian), payload, metadata.
 func ComputeHash(previous Hash, r *Record) Hash {
-	b := make([]byte, 0, 256+len(r.Payload)+len(r.Metadata))
+	h, _ := ComputeHashIn(make([]byte, 0, 256+len(r.Payload)+len(r.Metadata)), previous, r)
+	return h
+}
+
+// ComputeHashIn is ComputeHash with memory to work in, which it gives back grown
+// to need: for whoever hashes many records.
+func ComputeHashIn(scratch []byte, previous Hash, r *Record) (Hash, []byte) {
+	b := scratch[:0]
 	part := func(p []byte) {
+		b = binary.BigEndian.AppendUint64(b, uint64(len(p)))
+		b = append(b, p...)
+	}
+	text := func(p string) {
 		b = binary.BigEndian.AppendUint64(b, uint64(len(p)))
 		b = append(b, p...)
 	}
@@ -83,14 +94,14 @@ func ComputeHash(previous Hash, r *Record) Hash {
 	part(previous[:])
 	number(r.Position)
 	part(r.ID[:])
-	part([]byte(r.Stream))
+	text(r.Stream)
 	number(r.Version)
-	part([]byte(r.Type))
+	text(r.Type)
 	number(int64(r.Schema))
 	number(r.RecordedAt.UnixMicro())
 	part(r.Payload)
 	part(r.Metadata)
-	return sha256.Sum256(b)
+	return sha256.Sum256(b), b
 }
 
 // Mark is a place in a log or a stream: a number together with the hash found
