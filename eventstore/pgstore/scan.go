@@ -117,3 +117,25 @@ func (s *Store) Hashes(ctx context.Context, first, last int64) ([]eventstore.Has
 	}
 	return hashes, nil
 }
+
+// The end of what was archived has its hash beside the export.
+const selectHashAt = `
+select hash from events where position = $1
+union all
+select a.head from archives a join event_partitions p using (first_position)
+where p.next_position = $1 + 1 and p.detaching_at is not null limit 1`
+
+// HashAt gives the hash of the record at a position, also of the last one that
+// was archived; ok is false when there is none.
+func (s *Store) HashAt(ctx context.Context, position int64) (h eventstore.Hash, ok bool, err error) {
+	var b []byte
+	err = s.pool.QueryRow(ctx, selectHashAt, position).Scan(&b)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return h, false, s.gone(ctx, position)
+	}
+	if err != nil {
+		return h, false, unread("read position", err)
+	}
+	copy(h[:], b)
+	return h, true, nil
+}
