@@ -59,35 +59,43 @@ type Finder struct {
 	Gate    Gate
 	Journal Journal
 	Lost    *Lost
+	// Holds tells whether this node acknowledged an order that the log, for all it
+	// knows, has not decided. It may be nil.
+	Holds func(order string) bool
 }
 
+// findBudget bounds looking an order up in the read model and the log.
+const findBudget = 2 * time.Second
+
 // Find gives an order of buyer. An id that we did not issue to this buyer is a
-// *domain.Problem with code order_not_found; an order that only the gate knows,
-// or that cannot be looked up at the moment, is queued.
+// *domain.Problem with code order_not_found. An order that only the gate knows is
+// queued. While the log cannot be read, an order is queued if this node
+// acknowledged it and saw no decision; what became of others cannot be said, and
+// is an error.
 func (f *Finder) Find(ctx context.Context, buyer, id string) (OrderAnswer, error) {
 	ref, err := domain.ParseOrderID(id)
 	if err != nil || !ref.Owned(f.Env.Keys, buyer) {
 		return OrderAnswer{}, &domain.Problem{Code: domain.CodeOrderNotFound}
 	}
-	return f.find(ctx, buyer, ref)
-}
-
-func (f *Finder) find(ctx context.Context, buyer string, ref domain.OrderRef) (OrderAnswer, error) {
-	answer, ok, err := f.View.Order(ctx, ref.ID)
-	if err == nil && ok {
-		return answer, nil
-	}
-	answer, ok, logErr := f.fromLog(ctx, ref.ID)
-	if logErr == nil && ok {
-		return answer, nil
-	}
 	queued := OrderAnswer{Order: domain.Order{
 		ID: ref.ID, SaleID: ref.Place.Sale, BuyerID: buyer, Bucket: ref.Place.Bucket, Status: domain.OrderStatusQueued,
 	}}
-	if logErr != nil {
-		f.Env.Log.Warn("order looked up without the log", "order_id", ref.ID, "error", logErr)
+	look, cancel := context.WithTimeout(ctx, findBudget)
+	defer cancel()
+	if answer, ok, err := f.View.Order(look, ref.ID); err == nil && ok {
+		return answer, nil
 	}
-	return f.fromGate(ctx, ref, queued, logErr == nil)
+	answer, ok, err := f.fromLog(look, ref.ID)
+	switch {
+	case err == nil && ok:
+		return answer, nil
+	case err == nil:
+		return f.fromGate(ctx, ref, queued)
+	case f.Holds != nil && f.Holds(ref.ID):
+		f.Env.Log.Warn("order told as queued without the log", "order_id", ref.ID, "buyer_id", buyer, "error", err)
+		return queued, nil
+	}
+	return OrderAnswer{}, fmt.Errorf("find order %s: %w", ref.ID, err)
 }
 
 // fromLog folds the order's own stream.
@@ -110,7 +118,7 @@ func (f *Finder) fromLog(ctx context.Context, id string) (OrderAnswer, bool, err
 
 // fromGate answers for an order the log has not decided. Where the gate is well
 // and has never seen it, it is declared lost, and the log answers.
-func (f *Finder) fromGate(ctx context.Context, ref domain.OrderRef, queued OrderAnswer, decide bool) (OrderAnswer, error) {
+func (f *Finder) fromGate(ctx context.Context, ref domain.OrderRef, queued OrderAnswer) (OrderAnswer, error) {
 	known, err := f.Gate.Order(ctx, ref)
 	if err != nil {
 		return queued, nil
@@ -124,9 +132,6 @@ func (f *Finder) fromGate(ctx context.Context, ref domain.OrderRef, queued Order
 		if known.OpenFor < settleTime {
 			return queued, nil
 		}
-	}
-	if !decide {
-		return queued, nil
 	}
 	if err := f.Lost.Declare(ctx, ref, queued.BuyerID); err != nil && !errors.Is(err, ErrUnresolved) {
 		f.Env.Log.Warn("order not resolved", "order_id", ref.ID, "error", err)

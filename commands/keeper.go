@@ -34,6 +34,9 @@ type KeeperOptions struct {
 	Look time.Duration
 	// Sweep is how often every record and stock hash is looked at (1 s).
 	Sweep time.Duration
+	// SweepMost bounds how many buckets of sales one sweep looks at (256); with more,
+	// each has its turn.
+	SweepMost int
 	// Wait bounds waiting for a lock, and for the cursor during a preheat (5 s).
 	Wait time.Duration
 	// Alarm is called when a lane was recovered or could not be; may be nil.
@@ -43,6 +46,7 @@ type KeeperOptions struct {
 func (o KeeperOptions) withDefaults() KeeperOptions {
 	o.Look = orDefault(o.Look, 250*time.Millisecond)
 	o.Sweep = orDefault(o.Sweep, time.Second)
+	o.SweepMost = orDefault(o.SweepMost, 256)
 	o.Wait = orDefault(o.Wait, 5*time.Second)
 	if o.Alarm == nil {
 		o.Alarm = func(Alarm) {}
@@ -64,6 +68,7 @@ type Keeper struct {
 	opts   KeeperOptions
 
 	wake chan struct{}
+	turn int // of the sweep; the goroutine of Run alone knows it
 
 	mu      sync.Mutex
 	suspect map[int]bool
@@ -150,6 +155,9 @@ func (k *Keeper) round(ctx context.Context, sweep bool) error {
 	if err != nil {
 		return fmt.Errorf("read cursors: %w", err)
 	}
+	if sweep {
+		k.turn++
+	}
 	var faults []error
 	for i, lane := range lanes {
 		cursors[i].Lane = lane
@@ -161,10 +169,21 @@ func (k *Keeper) round(ctx context.Context, sweep bool) error {
 		case !k.healthy(state, cursors[i]):
 			faults = append(faults, k.recover(ctx, lane))
 		case sweep:
-			faults = append(faults, k.sweepLane(ctx, lane, all[lane]))
+			faults = append(faults, k.sweepLane(ctx, lane, k.share(all[lane])))
 		}
 	}
 	return errors.Join(faults...)
+}
+
+// share gives the buckets of a lane whose turn it is, about SweepMost in all lanes.
+func (k *Keeper) share(all []saleBucket) []saleBucket {
+	most := max(k.opts.SweepMost/domain.Lanes, 1)
+	turns := (len(all) + most - 1) / most
+	if turns <= 1 {
+		return all
+	}
+	begin := k.turn % turns * most
+	return all[begin:min(begin+most, len(all))]
 }
 
 // healthy tells whether a lane sells and agrees with its cursor, as far as a

@@ -58,6 +58,18 @@ func (k *Kept) Size() int {
 	return k.size
 }
 
+// Holds tells whether an order was acknowledged here and not seen decided.
+func (k *Kept) Holds(order string) bool {
+	ref, err := domain.ParseOrderID(order)
+	if err != nil {
+		return false
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	_, ok := k.lanes[ref.Lane][order]
+	return ok
+}
+
 func (k *Kept) put(r Reservation, entry domain.EntryID) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -103,7 +103,33 @@ func (p *Purchaser) Purchase(ctx context.Context, req PurchaseRequest) (Purchase
 	if err := checkPurchase(sale.Sale, req); err != nil {
 		return PurchaseResult{}, err
 	}
+	for _, l := range req.Lines {
+		if _, ok := sale.Item(l.SKU); !ok {
+			return p.unknownItem(ctx, sale.Sale, req)
+		}
+	}
 	return p.reserve(ctx, sale.Sale, req)
+}
+
+// unknownItem answers for a purchase of what the sale does not have. Key and
+// repeat are judged before: the gate is asked as somebody who may not buy, so
+// that it can say those two and can take nothing.
+func (p *Purchaser) unknownItem(ctx context.Context, sale domain.Sale, req PurchaseRequest) (PurchaseResult, error) {
+	r, err := p.reservation(sale, req)
+	if err != nil {
+		return PurchaseResult{}, err
+	}
+	r.Eligible, r.Lines = false, []domain.Line{{SKU: r.Items[0], Quantity: 1}}
+	asked, cancel := context.WithTimeout(ctx, p.opts.GateBudget)
+	defer cancel()
+	verdict, err := p.gate.Reserve(asked, r)
+	switch {
+	case err != nil:
+		return PurchaseResult{}, &domain.Problem{Code: domain.CodeBusy}
+	case verdict.Outcome == domain.SameOrder, verdict.Outcome == domain.Repeat, verdict.Outcome == domain.KeyMismatch:
+		return p.answer(ctx, sale, req, r, verdict)
+	}
+	return PurchaseResult{}, &domain.Problem{Code: domain.CodeSKUNotFound}
 }
 
 // reserve asks the gate, and once more under a new id when the first try ended
@@ -146,14 +172,7 @@ func (p *Purchaser) answer(ctx context.Context, sale domain.Sale, req PurchaseRe
 			// Our own script ran twice: this is its first answer.
 			return p.accepted(r, v.Entry), nil
 		}
-		result.Repeat = true
-		look, cancel := context.WithTimeout(ctx, p.opts.FindBudget)
-		order, err := p.finder.Find(look, req.Buyer, v.Order)
-		cancel()
-		if err != nil {
-			return PurchaseResult{}, fmt.Errorf("find order %s of a repeat: %w", v.Order, err)
-		}
-		result.Order = order
+		result.Repeat, result.Order = true, p.known(ctx, r, v.Order)
 	case domain.NotReady:
 		if order, ok := p.ownOrder(ctx, sale, req.Buyer); ok {
 			return PurchaseResult{Outcome: domain.Repeat, Repeat: true, Order: order}, nil
@@ -162,6 +181,20 @@ func (p *Purchaser) answer(ctx context.Context, sale domain.Sale, req PurchaseRe
 		return PurchaseResult{}, &domain.Problem{Code: domain.CodeBusy}
 	}
 	return result, nil
+}
+
+// known looks up the order that a repeat meets. That the buyer has it is certain;
+// where its status cannot be looked up now, it is told as queued, to be polled.
+func (p *Purchaser) known(ctx context.Context, r Reservation, order string) OrderAnswer {
+	look, cancel := context.WithTimeout(ctx, p.opts.FindBudget)
+	defer cancel()
+	answer, err := p.finder.Find(look, r.Buyer, order)
+	if err != nil {
+		p.env.Log.Warn("order of a repeat not looked up", "trace_id", r.TraceID, "buyer_id", r.Buyer, "order_id", order, "error", err)
+		r.Order = order
+		return queuedOrder(r)
+	}
+	return answer
 }
 
 func (p *Purchaser) accepted(r Reservation, entry domain.EntryID) PurchaseResult {
@@ -254,11 +287,6 @@ func checkPurchase(sale domain.Sale, req PurchaseRequest) error {
 	}
 	if len(bad) > 0 {
 		return domain.Invalid(bad...)
-	}
-	for _, l := range req.Lines {
-		if _, ok := sale.Item(l.SKU); !ok {
-			return &domain.Problem{Code: domain.CodeSKUNotFound}
-		}
 	}
 	return nil
 }

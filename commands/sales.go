@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -244,21 +245,49 @@ func (s *Sales) IDs(ctx context.Context) ([]string, error) {
 	}
 }
 
-// List gives every sale.
+// List gives every sale. It asks the store once for many: only sales that changed
+// are read.
 func (s *Sales) List(ctx context.Context) ([]FoldedSale, error) {
 	ids, err := s.IDs(ctx)
 	if err != nil {
 		return nil, err
 	}
 	sales := make([]FoldedSale, 0, len(ids))
-	for _, id := range ids {
-		sale, err := s.Get(ctx, id)
-		if err != nil {
-			return nil, err
+	for page := range slices.Chunk(ids, streamPage) {
+		streams := make([]string, len(page))
+		for i, id := range page {
+			streams[i] = domain.SaleStream(id)
 		}
-		sales = append(sales, sale)
+		states, err := s.store.States(ctx, streams)
+		if err != nil {
+			return nil, fmt.Errorf("list sales: %w", err)
+		}
+		for i, id := range page {
+			sale, err := s.upTo(ctx, id, markOf(states[i]))
+			if err != nil {
+				return nil, err
+			}
+			sales = append(sales, sale)
+		}
 	}
 	return sales, nil
+}
+
+// upTo gives a sale that has at least the events up to mark, reading only what it
+// lacks.
+func (s *Sales) upTo(ctx context.Context, id string, mark eventstore.Mark) (FoldedSale, error) {
+	s.mu.Lock()
+	c, ok := s.known[id]
+	s.mu.Unlock()
+	if ok {
+		c.mu.Lock()
+		sale := c.sale
+		c.mu.Unlock()
+		if sale.Mark == mark {
+			return sale, nil
+		}
+	}
+	return s.Fold(ctx, id)
 }
 
 // Places lists the places of a sale, one per bucket.

@@ -32,6 +32,7 @@ type Shower struct {
 
 	mu    sync.Mutex
 	looks map[string]saleLook
+	away  time.Time // when the gate did not answer last
 }
 
 // saleLook is what the gate said of a sale a moment ago.
@@ -72,8 +73,11 @@ func (s *Shower) List(ctx context.Context) ([]SaleAnswer, error) {
 
 func (s *Shower) show(ctx context.Context, sale FoldedSale) SaleAnswer {
 	now := s.Env.Now()
-	look := s.look(ctx, sale.Sale, now)
 	state := sale.StateAt(now)
+	look := saleLook{soldOut: map[string]bool{}}
+	if state == domain.SaleStateOpen || state == domain.SaleStatePaused {
+		look = s.look(ctx, sale.Sale, now)
+	}
 	if state == domain.SaleStateOpen && look.paused {
 		state = domain.SaleStatePaused
 	}
@@ -87,11 +91,7 @@ func (s *Shower) look(ctx context.Context, sale domain.Sale, now time.Time) sale
 	if ok && now.Sub(known.at) < lookFresh {
 		return known
 	}
-	look, err := s.ask(ctx, sale)
-	if err != nil {
-		s.Env.Log.Warn("sale shown without the gate", "sale_id", sale.ID, "error", err)
-		look = s.fromGuards(ctx, sale)
-	}
+	look := s.askOrGuess(ctx, sale, now)
 	look.at = now
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -100,6 +100,25 @@ func (s *Shower) look(ctx context.Context, sale domain.Sale, now time.Time) sale
 	}
 	s.looks[sale.ID] = look
 	return look
+}
+
+// askOrGuess asks the gate, unless it did not answer a moment ago.
+func (s *Shower) askOrGuess(ctx context.Context, sale domain.Sale, now time.Time) saleLook {
+	s.mu.Lock()
+	away := now.Sub(s.away) < lookFresh
+	s.mu.Unlock()
+	if away {
+		return s.fromGuards(ctx, sale)
+	}
+	look, err := s.ask(ctx, sale)
+	if err == nil {
+		return look
+	}
+	s.Env.Log.Warn("sales shown without the gate", "sale_id", sale.ID, "error", err)
+	s.mu.Lock()
+	s.away = s.Env.Now()
+	s.mu.Unlock()
+	return s.fromGuards(ctx, sale)
 }
 
 // ask sums what the gate has left over the buckets.

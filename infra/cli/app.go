@@ -133,7 +133,7 @@ func (a *app) assemble() error {
 	lost := &commands.Lost{Env: a.env, Gate: a.gate, Log: a.sink}
 	a.kept = commands.NewKept(a.env, a.gate, a.sink, lost)
 	a.finder = &commands.Finder{
-		Env: a.env, View: a.views, Changes: a.projector.Changes(), Log: a.sink, Gate: a.gate, Journal: a.gate, Lost: lost,
+		Env: a.env, View: a.views, Changes: a.projector.Changes(), Log: a.sink, Gate: a.gate, Journal: a.gate, Lost: lost, Holds: a.kept.Holds,
 	}
 	a.purchaser = commands.NewPurchaser(a.env, a.sales, a.gate, a.finder, a.kept, commands.PurchaserOptions{})
 	a.shower = &commands.Shower{Env: a.env, Sales: a.sales, Gate: a.gate, Guards: a.sink}

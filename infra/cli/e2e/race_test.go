@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -223,4 +224,27 @@ func TestASaleThatStartsEmptyIsSoldOutAndNothingElse(t *testing.T) {
 		t.Errorf("got %v, %v; want sold_out", res.Outcome, err)
 	}
 	StandingChecks(t, node, sale, nil)
+}
+
+func TestKeyAndRepeatAreJudgedBeforeTheItem(t *testing.T) {
+	rig := NewRig(t)
+	node := rig.Node(t, NodeOptions{})
+	sale := node.Schedule(t, Terms(5))
+	c := newTally()
+	res, err := node.BuyLines(sale, "u", "k1", domain.Line{SKU: "item", Quantity: 1})
+	c.add("u", res, err)
+	other, err := node.BuyLines(sale, "u", "k1", domain.Line{SKU: "unknown", Quantity: 1})
+	if err != nil || other.Outcome != domain.KeyMismatch {
+		t.Errorf("the same key for an unknown item: %v, %v; want a mismatch of the key", other.Outcome, err)
+	}
+	other, err = node.BuyLines(sale, "u", "", domain.Line{SKU: "unknown", Quantity: 1})
+	if err != nil || !other.Repeat || other.Order.ID != res.Order.ID {
+		t.Errorf("an owner asks for an unknown item: %+v, %v; want the own order", other, err)
+	}
+	_, err = node.BuyLines(sale, "v", "k", domain.Line{SKU: "unknown", Quantity: 1})
+	var problem *domain.Problem
+	if !errors.As(err, &problem) || problem.Code != domain.CodeSKUNotFound {
+		t.Errorf("somebody else asks for an unknown item: %v, want sku_not_found", err)
+	}
+	StandingChecks(t, node, sale, c.accepted)
 }

@@ -143,7 +143,7 @@ func (n *Node) assemble(t testing.TB, pool *pgxpool.Pool, r *Rig, opts NodeOptio
 	n.Lost = &commands.Lost{Env: n.Env, Gate: n.Gate, Log: n.Store}
 	n.Kept = commands.NewKept(n.Env, n.Gate, n.Store, n.Lost)
 	n.Finder = &commands.Finder{
-		Env: n.Env, View: views, Changes: n.Projector.Changes(), Log: n.Store, Gate: n.Gate, Journal: n.Gate, Lost: n.Lost,
+		Env: n.Env, View: views, Changes: n.Projector.Changes(), Log: n.Store, Gate: n.Gate, Journal: n.Gate, Lost: n.Lost, Holds: n.Kept.Holds,
 	}
 	n.Purchaser = commands.NewPurchaser(n.Env, n.Sales, n.Gate, n.Finder, n.Kept, commands.PurchaserOptions{})
 	n.Keeper = commands.NewKeeper(n.Env, n.Sales, n.Gate, n.Store, n.Follower,
