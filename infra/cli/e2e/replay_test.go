@@ -63,7 +63,8 @@ func soldOut(t *testing.T, n *Node, stock, buyers int) (sale string, accepted ma
 	return sale, accepted
 }
 
-// buyers lets so many buyers buy one unit each, and gives the buyer of each order.
+// buyers lets so many buyers ask for one unit each, and gives the buyer of each
+// order that was accepted.
 func (n *Node) buyers(t testing.TB, sale, prefix string, count int) map[string]string {
 	t.Helper()
 	accepted := map[string]string{}
@@ -77,6 +78,9 @@ func (n *Node) buyers(t testing.TB, sale, prefix string, count int) map[string]s
 				if err != nil {
 					t.Errorf("buy: %v", err)
 					return
+				}
+				if result.Order.ID == "" {
+					continue // sold out
 				}
 				mu.Lock()
 				accepted[result.Order.ID] = buyer

@@ -1,0 +1,197 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+	"time"
+
+	"seckill/commands"
+	"seckill/domain"
+	"seckill/eventstore"
+	"seckill/eventstore/pgstore"
+	"seckill/infra/pg"
+	"seckill/infra/testenv"
+)
+
+// rigOn makes an installation on a cluster of the test's own, migrated unless it
+// holds the schema already.
+func rigOn(t *testing.T, url string, redis *testenv.RedisServer) *Rig {
+	t.Helper()
+	ctx := context.Background()
+	const ns = "seckill"
+	if err := pg.Migrate(ctx, url, ns); err != nil {
+		t.Fatalf("migrate: %v", err)
+	}
+	pool, err := pg.Open(ctx, url, pg.Options{Namespace: ns, AppName: "e2e rig"})
+	if err != nil {
+		t.Fatalf("open: %v", err)
+	}
+	t.Cleanup(pool.Close)
+	return &Rig{Pool: pool, URL: url, Namespace: ns, Redis: redis}
+}
+
+// dump makes a backup as docs/backup.md has it, and gives its file.
+func dump(s *testenv.PostgresServer, name string) string {
+	file := s.File(name)
+	s.Run("pg_dump", "--format=custom", "--schema=seckill", "--file="+file)
+	return file
+}
+
+// restore puts a backup into an empty cluster as docs/backup.md has it.
+func restore(s *testenv.PostgresServer, file string) {
+	s.Run("psql", "--set=ON_ERROR_STOP=1", "--command=CREATE ROLE seckill_owner; CREATE ROLE seckill_app;")
+	s.Run("pg_restore", "--dbname=seckill", "--exit-on-error", "--single-transaction", file)
+}
+
+func TestADumpRestoredIntoANewClusterGoesOnRecordingProjectingAndSelling(t *testing.T) {
+	t.Parallel()
+	first, redis := testenv.PrivatePostgres(t), testenv.PrivateRedis(t, testenv.RedisOptions{})
+	n := rigOn(t, first.URL, redis).Node(t, NodeOptions{})
+	sale, accepted := soldOut(t, n, 60, 20)
+	StandingChecks(t, n, sale, accepted)
+	n.Stop()
+	head := readFold(t, logOf(t, first.URL)).head
+	file := dump(first, "backup")
+	first.Kill()
+
+	second := testenv.PrivatePostgres(t)
+	restore(second, file)
+	n = rigOn(t, second.URL, redis).Node(t, NodeOptions{})
+	if got := readFold(t, n.Store); got.head != head {
+		t.Fatalf("the restored log ends at %s, want %s", got.head, head)
+	}
+	n.AwaitOpen(t, sale)
+	maps.Copy(accepted, n.buyers(t, sale, "later", 25))
+	StandingChecks(t, n, sale, accepted)
+	if f := readFold(t, n.Store); f.head.Number <= head.Number || f.placed(sale) != 45 {
+		t.Errorf("got %d orders and head %d, want 45 orders and a log that went on after %d", f.placed(sale), f.head.Number, head.Number)
+	}
+}
+
+// What the log lost is recorded again, because the gate's journal still has it.
+func TestAnOlderDumpIsCaughtUpFromTheGatesJournal(t *testing.T) {
+	t.Parallel()
+	first, redis := testenv.PrivatePostgres(t), testenv.PrivateRedis(t, testenv.RedisOptions{})
+	n := rigOn(t, first.URL, redis).Node(t, NodeOptions{})
+	sale, accepted := soldOut(t, n, 60, 20)
+	file := dump(first, "older")
+	lost := n.buyers(t, sale, "after", 15)
+	n.AwaitDecided(t, lost)
+	n.Stop()
+	first.Kill()
+
+	second := testenv.PrivatePostgres(t)
+	restore(second, file)
+	n = rigOn(t, second.URL, redis).Node(t, NodeOptions{})
+	maps.Copy(accepted, lost)
+	n.AwaitOpen(t, sale)
+	StandingChecks(t, n, sale, accepted)
+	maps.Copy(accepted, n.buyers(t, sale, "later", 30)) // 25 units are left for them
+	StandingChecks(t, n, sale, accepted)
+	if f := readFold(t, n.Store); f.placed(sale) != 60 {
+		t.Errorf("got %d orders, want every one of the 60 units sold, none twice", f.placed(sale))
+	}
+}
+
+// Where the gate lost its memory as well, what only the lost commits knew is
+// lost; nobody is sold a unit twice, and who asks is told.
+func TestAnOlderDumpWithAnEmptyGateSellsWhatTheLogSaysIsLeft(t *testing.T) {
+	t.Parallel()
+	first, redis := testenv.PrivatePostgres(t), testenv.PrivateRedis(t, testenv.RedisOptions{})
+	n := rigOn(t, first.URL, redis).Node(t, NodeOptions{})
+	sale, kept := soldOut(t, n, 30, 10)
+	file := dump(first, "older")
+	lost := n.buyers(t, sale, "after", 5)
+	n.AwaitDecided(t, lost)
+	n.Stop()
+	first.Kill()
+	redis.Wipe()
+
+	second := testenv.PrivatePostgres(t)
+	restore(second, file)
+	n = rigOn(t, second.URL, redis).Node(t, NodeOptions{})
+	n.AwaitOpen(t, sale)
+	for order, buyer := range lost {
+		testenv.Eventually(t, 60*time.Second, func() error {
+			answer, err := n.Finder.Find(context.Background(), buyer, order)
+			if err == nil && answer.Status != domain.OrderStatusRejected {
+				err = fmt.Errorf("the lost order of %s is %s", buyer, answer.Status)
+			}
+			return err
+		})
+	}
+	maps.Copy(kept, n.buyers(t, sale, "later", 30)) // 20 units are left for them
+	StandingChecks(t, n, sale, kept)
+	if f := readFold(t, n.Store); f.placed(sale) != 30 {
+		t.Errorf("got %d orders, want 30: every unit sold once", f.placed(sale))
+	}
+}
+
+// A standby that lacks the last commits takes over while nodes run on.
+func TestAPromotedStandbyThatLostCommitsIsCaughtUpFromTheGatesJournal(t *testing.T) {
+	t.Parallel()
+	primary, redis := testenv.PrivatePostgres(t), testenv.PrivateRedis(t, testenv.RedisOptions{})
+	rigOn(t, primary.URL, redis).Pool.Close()
+	standby := primary.Standby()
+	both := strings.Replace(primary.URL, primary.Addr(), primary.Addr()+","+standby.Addr(), 1) + "&target_session_attrs=read-write"
+	n := rigOn(t, both, redis).Node(t, NodeOptions{})
+	sale, accepted := soldOut(t, n, 200, 40)
+	paused, _ := soldOut(t, n, 5, 2)
+	primary.AwaitCaughtUp(standby)
+	standby.Kill() // the network between them is gone
+
+	maps.Copy(accepted, n.buyers(t, sale, "unreplicated", 30))
+	n.AwaitDecided(t, accepted)
+	if _, err := n.Operator.Pause(t.Context(), paused, domain.PausedByOperator, commands.Actor{By: "test"}); err != nil {
+		t.Fatal(err)
+	}
+	before := readFold(t, n.Store).head
+	primary.Kill()
+	maps.Copy(accepted, n.buyers(t, sale, "meanwhile", 10)) // Redis decides while PostgreSQL is away
+	standby.Start()
+	standby.Promote()
+
+	maps.Copy(accepted, n.buyers(t, sale, "after", 20))
+	if len(accepted) != 100 {
+		t.Fatalf("got %d accepted orders, want 100", len(accepted))
+	}
+	n.AwaitAgreement(t)
+	StandingChecks(t, n, sale, accepted)
+	if f := readFold(t, n.Store); f.placed(sale) != 100 || len(f.sales[paused].Pauses) != 0 {
+		t.Errorf("got %d orders and pauses %v; want all 100, and the pause forgotten with its commit", f.placed(sale), f.sales[paused].Pauses)
+	}
+	if r, ok, err := n.Store.At(t.Context(), before.Number); err != nil || (ok && r.Hash == before.Hash) {
+		t.Errorf("position %d is %v, %v: the test has lost nothing", before.Number, r.Hash, err)
+	}
+	n.AwaitOpen(t, paused)
+	if _, err := n.Buy(paused, "someone"); err != nil {
+		t.Errorf("the sale whose pause was lost does not sell: %v", err)
+	}
+}
+
+// AwaitAgreement waits until gate, log and views agree. Where the gate has applied
+// what the log lost, the sweeper builds those stock hashes again within seconds.
+func (n *Node) AwaitAgreement(t testing.TB) {
+	t.Helper()
+	testenv.Eventually(t, 60*time.Second, func() error {
+		report, err := n.Reconciler.Reconcile(context.Background(), "")
+		if err == nil && report.Drift() > 0 {
+			err = fmt.Errorf("%d findings: %+v", report.Drift(), report.Sales)
+		}
+		return err
+	})
+}
+
+// logOf opens a log to read after its node has stopped.
+func logOf(t *testing.T, url string) eventstore.Reader {
+	t.Helper()
+	pool, err := pg.Open(t.Context(), url, pg.Options{Namespace: "seckill", ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pool.Close)
+	return pgstore.NewReader(pool)
+}
