@@ -25,7 +25,8 @@
 //
 // Without a redis-server the gate may run on miniredis inside this process.
 // That one is for a first look: it stores nothing, and it ends with the process
-// that runs it even when others use it.
+// that runs it even when others use it. A folder has one gate at a time: which
+// kind is started is chosen only when none runs, what runs is joined.
 //
 // It refuses to run PostgreSQL as root (it drops to another user), to share a
 // folder with a server of another major version, and to guess: what is missing

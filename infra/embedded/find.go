@@ -20,7 +20,11 @@ type NotFoundError struct {
 
 func (e *NotFoundError) Error() string {
 	if e.Setting != "" {
-		return fmt.Sprintf("No %s was found at %s.", e.Server, e.Setting)
+		how := "--redis-bin or SECKILL_REDIS_BIN the path of redis-server or valkey-server, or miniredis"
+		if e.Server == "PostgreSQL" {
+			how = "--postgres-bin or SECKILL_POSTGRES_BIN the folder that holds postgres and initdb"
+		}
+		return fmt.Sprintf("No %s was found at %s: give %s, or leave it out to have it searched for.", e.Server, e.Setting, how)
 	}
 	return fmt.Sprintf("No %s was found on this machine. Install it, or set the address of a running one.", e.Server)
 }

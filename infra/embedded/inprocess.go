@@ -21,6 +21,32 @@ type inProcess struct {
 	state string
 }
 
+// joinInProcess joins the miniredis that another process of the data folder
+// runs; nil when none does.
+func joinInProcess(ctx context.Context, o Options) (*inProcess, error) {
+	var p *inProcess
+	err := poll(ctx, func() (bool, error) {
+		free, err := tryLock(filepath.Join(redisDir(o), "miniredis.lock"), syscall.LOCK_EX)
+		if free != nil {
+			return true, free.Close()
+		}
+		if err != nil {
+			return false, err
+		}
+		run, err := readRunning(filepath.Join(redisDir(o), "miniredis.json"))
+		if err != nil || run.URL == "" || pingRedis(ctx, run.URL) != nil {
+			return false, err
+		}
+		run.joined = true
+		p = &inProcess{run: run}
+		return true, nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("join the Redis inside another process: %w", err)
+	}
+	return p, nil
+}
+
 // startInProcess runs a miniredis in this process, or joins the one that
 // another process of the data folder runs.
 func startInProcess(ctx context.Context, o Options) (*inProcess, error) {

@@ -119,7 +119,7 @@ func (p *postgres) prepare(ctx context.Context) (launch, error) {
 
 func (p *postgres) command(port int, sockets string) []string {
 	settings := []string{
-		"port=" + strconv.Itoa(port), "listen_addresses=127.0.0.1", "unix_socket_directories=" + sockets,
+		"port=" + strconv.Itoa(port), "listen_addresses=127.0.0.1", "unix_socket_directories=" + quotedFolder(sockets),
 		"max_connections=200", "shared_buffers=256MB", "max_wal_size=4GB", "jit=off", "fsync=on",
 	}
 	if p.ephemeral { // the last one of a name counts
@@ -131,6 +131,10 @@ func (p *postgres) command(port int, sockets string) []string {
 	}
 	return argv
 }
+
+// quotedFolder writes a folder as an element of one of PostgreSQL's lists of
+// folders, which may hold commas, spaces and quotes then.
+func quotedFolder(dir string) string { return `"` + strings.ReplaceAll(dir, `"`, `""`) + `"` }
 
 // socketDir is only for us: whoever reaches it is let in without a password.
 // Its path must fit a socket address, 107 bytes with the file name.
@@ -197,8 +201,12 @@ func (p *postgres) tool(ctx context.Context, input, name string, args ...string)
 // setPassword gives the server the password of this start; that it takes one
 // is the proof that it is ready.
 func setPassword(ctx context.Context, sockets string, port int, password string) error {
-	dsn := fmt.Sprintf("host=%s port=%d user=%s dbname=%s", sockets, port, superuser, database)
-	conn, err := pgx.Connect(ctx, dsn)
+	cfg, err := pgx.ParseConfig(fmt.Sprintf("host=/ port=%d user=%s dbname=%s", port, superuser, database))
+	if err != nil {
+		return fmt.Errorf("describe the connection to the starting PostgreSQL: %w", err)
+	}
+	cfg.Host = sockets // a path: whatever is in it is none of the text above
+	conn, err := pgx.ConnectConfig(ctx, cfg)
 	if err != nil {
 		return fmt.Errorf("connect to the starting PostgreSQL: %w", err)
 	}

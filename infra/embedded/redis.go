@@ -10,38 +10,43 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"github.com/redis/go-redis/v9"
 )
 
 // privateRedis makes a private Redis out of a found redis-server.
 type privateRedis struct {
-	bin       string
-	version   string
+	setting   string // as Options.RedisBin
 	dir       string
 	ephemeral bool
 }
 
+// redisServer is the private Redis of a data folder. Its program is looked for
+// only when it has to be started: one that runs can be joined without.
 func redisServer(_ context.Context, o Options) (server, error) {
-	bin, err := FindRedis(o.RedisBin)
-	if err != nil {
-		return server{}, err
-	}
 	dir := redisDir(o)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return server{}, fmt.Errorf("make folder for Redis: %w", err)
 	}
-	out, err := exec.Command(bin, "--version").Output()
-	if err != nil {
-		return server{}, fmt.Errorf("ask %s for its version: %w", bin, err)
-	}
-	r := privateRedis{bin: bin, version: firstNumber.FindString(string(out)), dir: dir, ephemeral: o.Ephemeral}
+	r := privateRedis{setting: o.RedisBin, dir: dir, ephemeral: o.Ephemeral}
 	return server{name: "Redis", dir: dir, signal: "TERM", prepare: r.prepare, ping: pingRedis}, nil
 }
 
 func redisDir(o Options) string { return filepath.Join(o.DataDir, "redis") }
 
 func (r privateRedis) prepare(context.Context) (launch, error) {
+	if r.setting == InProcessRedis {
+		return launch{}, &NotFoundError{Server: "Redis"} // it is not to be started
+	}
+	bin, err := FindRedis(r.setting)
+	if err != nil {
+		return launch{}, err
+	}
+	version, err := exec.Command(bin, "--version").Output()
+	if err != nil {
+		return launch{}, fmt.Errorf("ask %s for its version: %w", bin, err)
+	}
 	data := filepath.Join(r.dir, "data")
 	if r.ephemeral {
 		if err := os.RemoveAll(data); err != nil {
@@ -61,9 +66,9 @@ func (r privateRedis) prepare(context.Context) (launch, error) {
 	if err := os.WriteFile(file, []byte(r.config(port, password, data)), 0o600); err != nil {
 		return launch{}, fmt.Errorf("write configuration of Redis: %w", err)
 	}
-	run := running{URL: redisURL(port, password), Port: port, Version: r.version}
+	run := running{URL: redisURL(port, password), Port: port, Version: firstNumber.FindString(string(version))}
 	ready := func(ctx context.Context) error { return pingRedis(ctx, run.URL) }
-	return launch{argv: []string{r.bin, file}, run: run, ready: ready}, nil
+	return launch{argv: []string{bin, file}, run: run, ready: ready}, nil
 }
 
 func (r privateRedis) config(port int, password, data string) string {
@@ -74,14 +79,27 @@ func (r privateRedis) config(port int, password, data string) string {
 	return fmt.Sprintf(`bind 127.0.0.1
 port %d
 requirepass %s
-dir %q
+dir %s
 appendonly %s
 appendfsync everysec
 save ""
 maxmemory-policy noeviction
 daemonize no
 logfile ""
-`, port, password, data, appendOnly)
+`, port, password, redisQuoted(data), appendOnly)
+}
+
+// redisQuoted writes a text as one word of Redis' configuration.
+func redisQuoted(text string) string {
+	var b strings.Builder
+	for i := 0; i < len(text); i++ {
+		if c := text[i]; c < ' ' || c == '"' || c == '\\' {
+			fmt.Fprintf(&b, "\\x%02x", c)
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	return `"` + b.String() + `"`
 }
 
 func redisURL(port int, password string) string {

@@ -23,7 +23,7 @@ func Secret(dataDir string) (string, error) {
 	file := filepath.Join(dir, secretFile)
 	if _, err := os.Lstat(file); errors.Is(err, os.ErrNotExist) {
 		if err := makeSecret(file); err != nil {
-			return "", fmt.Errorf("make the secret for tokens: %w", err)
+			return "", fmt.Errorf("make the secret for tokens: %w", &FolderError{dir, err})
 		}
 	}
 	st, err := os.Stat(file)

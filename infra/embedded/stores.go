@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -26,7 +27,8 @@ type Options struct {
 	// PostgresBin is the folder of PostgreSQL's programs; empty searches.
 	PostgresBin string
 	// RedisBin is the path of redis-server or valkey-server; empty searches, and
-	// takes miniredis when there is none; InProcessRedis always takes miniredis.
+	// takes miniredis when there is none; InProcessRedis takes miniredis. What runs
+	// for the data folder already is joined, whichever of them it is.
 	RedisBin string
 	// Ephemeral trades durability for speed: data of an earlier start is thrown
 	// away and a crash of the machine may lose all. For tests.
@@ -84,6 +86,9 @@ func Start(ctx context.Context, o Options) (*Stores, error) {
 	if o.DataDir, err = makeDataDir(o.DataDir); err != nil {
 		return nil, err
 	}
+	if err := writable(o.DataDir); err != nil {
+		return nil, err
+	}
 	ctx, cancel := context.WithTimeoutCause(ctx, startWithin, fmt.Errorf("the private stores were not ready after %s", startWithin))
 	defer cancel()
 	s := &Stores{}
@@ -125,24 +130,37 @@ func startServer(ctx context.Context, o Options, find func(context.Context, Opti
 	return srv.acquire(ctx)
 }
 
+// startRedis joins the Redis that runs for the data folder, of whichever kind it
+// is, else starts the one that was asked for. One at a time: a folder with two
+// gates would sell its units twice.
 func (s *Stores) startRedis(ctx context.Context, o Options, n *notice) error {
-	missing := &NotFoundError{}
-	var l *lease
-	var err error = missing
-	if o.RedisBin != InProcessRedis {
-		l, err = startServer(ctx, o, redisServer)
+	if err := os.MkdirAll(redisDir(o), 0o700); err != nil {
+		return fmt.Errorf("make folder for Redis: %w", err)
 	}
-	if err == nil {
-		s.RedisURL, n.redis = l.run.URL, &l.run
-		s.releases = append(s.releases, l.release)
-		return nil
-	}
-	if !errors.As(err, &missing) || missing.Setting != "" {
-		return err
-	}
-	p, err := startInProcess(ctx, o)
+	choosing, err := waitLock(ctx, filepath.Join(redisDir(o), "choice.lock"), syscall.LOCK_EX)
 	if err != nil {
 		return err
+	}
+	defer choosing.Close()
+	p, err := joinInProcess(ctx, o)
+	if err != nil {
+		return err
+	}
+	if p == nil {
+		var missing *NotFoundError
+		l, err := startServer(ctx, o, redisServer)
+		if err == nil {
+			s.RedisURL, n.redis = l.run.URL, &l.run
+			s.releases = append(s.releases, l.release)
+			return nil
+		}
+		if !errors.As(err, &missing) || missing.Setting != "" {
+			return err
+		}
+		n.imitate = o.RedisBin == InProcessRedis
+		if p, err = startInProcess(ctx, o); err != nil {
+			return err
+		}
 	}
 	s.RedisURL, s.ProcessToken, s.Miniredis, n.redis = p.run.URL, p.run.Token, true, &p.run
 	s.releases = append(s.releases, func(context.Context) error { return p.release() })
@@ -163,22 +181,6 @@ func (s *Stores) Stop(ctx context.Context) error {
 		s.stopErr = errors.Join(errs...)
 	})
 	return s.stopErr
-}
-
-// makeDataDir makes the folder so that its secrets are ours alone, while a
-// server that runs as another user can pass through.
-func makeDataDir(dir string) (string, error) {
-	abs, err := filepath.Abs(dir)
-	if err != nil {
-		return "", fmt.Errorf("find data folder %s: %w", dir, err)
-	}
-	if err := os.MkdirAll(filepath.Dir(abs), 0o755); err != nil {
-		return "", fmt.Errorf("make folder above the data folder: %w", err)
-	}
-	if err := os.Mkdir(abs, 0o711); err != nil && !errors.Is(err, os.ErrExist) {
-		return "", fmt.Errorf("make data folder: %w", err)
-	}
-	return abs, nil
 }
 
 // freePort returns a port of this machine that nobody listens on right now.
