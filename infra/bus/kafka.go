@@ -30,6 +30,9 @@ type KafkaOptions struct {
 	MaxBytes int
 	// Refresh is how soon a raised number of partitions is noticed; default 10 s.
 	Refresh time.Duration
+	// Session is how soon the partitions of a consumer that died without a word go
+	// to others; default 10 s. Brokers take 6 s or more unless told otherwise.
+	Session time.Duration
 	// Log gets one line per failure; default slog.Default().
 	Log *slog.Logger
 }
@@ -40,7 +43,7 @@ func (o KafkaOptions) Validate() error {
 	if len(o.Brokers) == 0 {
 		errs = append(errs, errors.New("no brokers are named"))
 	}
-	if o.Partitions < 0 || o.Replication < 0 || o.MaxBytes < 0 || o.Refresh < 0 {
+	if o.Partitions < 0 || o.Replication < 0 || o.MaxBytes < 0 || o.Refresh < 0 || o.Session < 0 {
 		errs = append(errs, errors.New("numbers and times of Kafka must not be negative"))
 	}
 	return errors.Join(errs...)
@@ -50,6 +53,7 @@ func (o KafkaOptions) withDefaults() KafkaOptions {
 	o.Partitions = defaulted(o.Partitions, eventstore.DefaultShards)
 	o.MaxBytes = defaulted(o.MaxBytes, 4<<20)
 	o.Refresh = defaulted(o.Refresh, 10*time.Second)
+	o.Session = defaulted(o.Session, 10*time.Second)
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
@@ -122,6 +126,7 @@ func (o KafkaOptions) consumer() *sarama.Config {
 	c.Consumer.Fetch.MaxBytes = max(16<<20, c.Consumer.Fetch.Default)
 	c.Consumer.MaxWaitTime = 250 * time.Millisecond
 	c.Consumer.Retry.Backoff = 500 * time.Millisecond
+	c.Consumer.Group.Session.Timeout, c.Consumer.Group.Heartbeat.Interval = o.Session, o.Session/4
 	c.Consumer.Group.Rebalance.Retry.Backoff = 500 * time.Millisecond
 	// Messages are large: this many per partition wait in memory.
 	c.ChannelBufferSize = 8

@@ -107,3 +107,20 @@ func readPartition(t testing.TB, consumer sarama.Consumer, topic string, partiti
 	}
 	return all
 }
+
+// Committed sums up the offsets that a consumer group has committed in a topic.
+func Committed(t testing.TB, addr, group, topic string) int64 {
+	t.Helper()
+	var sum int64
+	administer(t, addr, func(a sarama.ClusterAdmin) error {
+		offsets, err := a.ListConsumerGroupOffsets(group, nil)
+		if err != nil {
+			return err
+		}
+		for _, block := range offsets.Blocks[topic] {
+			sum += max(0, block.Offset)
+		}
+		return nil
+	})
+	return sum
+}
