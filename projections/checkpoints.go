@@ -26,6 +26,10 @@ const (
 	countCheckpoints = `
 select count(*), coalesce(max(shard) + 1, 0) from checkpoints where projection = $1 and version = $2 and store = $3`
 
+	// Rows that another version has folded must not be folded onto.
+	otherVersion = `
+select version from checkpoints where projection = $1 and store = $3 and version <> $2 order by version desc limit 1`
+
 	insertCheckpoints = `
 insert into checkpoints (projection, version, store, shard, position, hash, applied_at)
 select $1, $2, $3, shard, 0, $5, clock_timestamp() from generate_series(0, $4::int - 1) as shard
@@ -91,9 +95,24 @@ func (e *ShardsError) Error() string {
 		e.Projection, e.Have, e.Want, e.Have)
 }
 
+// VersionError says that the rows in a projection's tables are those of another
+// version of its fold. They are served, but not folded on, until a rebuild has
+// put those of this version in their place.
+type VersionError struct {
+	Projection string
+	Have, Want int
+}
+
+// Error is a sentence for the operator.
+func (e *VersionError) Error() string {
+	return fmt.Sprintf("the rows of %s are of version %d and this program folds version %d: run `seckill rebuild %s`",
+		e.Projection, e.Have, e.Want, e.Projection)
+}
+
 // ensureCheckpoints makes the checkpoints of a projection at the beginning of
-// the log where there are none. A *ShardsError where they are for another number.
-func ensureCheckpoints(ctx context.Context, db DB, c checkpoint, shards int) error {
+// the log where there are none. A *ShardsError where they are for another
+// number, a *VersionError where its tables hold rows of another version.
+func ensureCheckpoints(ctx context.Context, db DB, p *Projection, c checkpoint, shards int) error {
 	return pg.InTx(ctx, db, func(tx pgx.Tx) error {
 		zero := eventstore.Hash{}
 		var count, next int
@@ -104,6 +123,9 @@ func ensureCheckpoints(ctx context.Context, db DB, c checkpoint, shards int) err
 			return &ShardsError{Projection: c.projection, Have: next, Want: shards}
 		}
 		if count == 0 {
+			if err := refuseOther(ctx, tx, p, c); err != nil {
+				return err
+			}
 			if _, err := tx.Exec(ctx, insertCheckpoints, c.projection, c.version, c.store, shards, zero[:]); err != nil {
 				return fmt.Errorf("make checkpoints of %s: %w", c.projection, err)
 			}
@@ -117,6 +139,29 @@ func ensureCheckpoints(ctx context.Context, db DB, c checkpoint, shards int) err
 type standing struct {
 	at      eventstore.Mark
 	letters int64
+}
+
+// refuseOther refuses to begin on rows of another version.
+func refuseOther(ctx context.Context, tx pgx.Tx, p *Projection, c checkpoint) error {
+	var have int
+	err := tx.QueryRow(ctx, otherVersion, c.projection, c.version, c.store).Scan(&have)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("look for other versions of %s: %w", c.projection, err)
+	}
+	for _, table := range p.Tables {
+		var rows bool
+		err := tx.QueryRow(ctx, "select exists (select from "+pgx.Identifier{table}.Sanitize()+")").Scan(&rows)
+		if err != nil {
+			return fmt.Errorf("look for rows in %s: %w", table, err)
+		}
+		if rows {
+			return &VersionError{Projection: c.projection, Have: have, Want: c.version}
+		}
+	}
+	return nil
 }
 
 // load reads where a checkpoint stands, without a lock.

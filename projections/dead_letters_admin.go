@@ -72,16 +72,18 @@ func (d DeadLetters) List(ctx context.Context, projection, sequence string) ([]D
 	if err != nil {
 		return nil, fmt.Errorf("list dead letters: %w", err)
 	}
-	all, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (DeadSequence, error) {
-		var s DeadSequence
-		err := row.Scan(&s.Projection, &s.Version, &s.Shard, &s.Sequence, &s.State, &s.First, &s.Last, &s.Events, &s.Reason, &s.Since, &s.Note)
-		s.Since = s.Since.UTC()
-		return s, err
-	})
+	all, err := pgx.CollectRows(rows, scanSequence)
 	if err != nil {
 		return nil, fmt.Errorf("list dead letters: %w", err)
 	}
 	return all, nil
+}
+
+func scanSequence(row pgx.CollectableRow) (DeadSequence, error) {
+	var s DeadSequence
+	err := row.Scan(&s.Projection, &s.Version, &s.Shard, &s.Sequence, &s.State, &s.First, &s.Last, &s.Events, &s.Reason, &s.Since, &s.Note)
+	s.Since = s.Since.UTC()
+	return s, err
 }
 
 // Show gives the letters of a sequence in order, up to 10,000 of them.

@@ -12,7 +12,8 @@ import (
 
 // orderView keeps one row per order: the fold of its stream.
 func orderView() Projection {
-	return Projection{Name: "order_view", Version: 1, Core: true, Reads: "order.", Fold: foldOrderView}
+	return Projection{Name: "order_view", Version: 1, Core: true, Reads: "order.", Fold: foldOrderView,
+		Tables: []string{"order_view"}, Proof: orderProof()}
 }
 
 const (

@@ -25,6 +25,10 @@ type Projection struct {
 	// Fold turns what happened, in order, into rows to write. It looks at nothing
 	// else and changes nothing.
 	Fold func(s Share, facts []Fact) (Rows, error)
+	// Tables are the tables it writes, and nobody else. They stand in view_tables.
+	Tables []string
+	// Proof is what a rebuild is judged by.
+	Proof Proof
 }
 
 // All is the one list of projections.

@@ -143,24 +143,38 @@ func (p *Projector) Runners() []*Runner { return p.runners }
 func (p *Projector) Changes() *Hub { return p.hub }
 
 // Prepare makes the checkpoints where there are none. It fails with a
-// *ShardsError where a projection was folded with another number of shards.
+// *ShardsError where a projection was folded with another number of shards, and
+// with a *VersionError where its rows are of another version of its fold.
 func (p *Projector) Prepare(ctx context.Context) error {
+	var other error
 	for _, r := range p.runners {
 		if r.row.shard > 0 {
 			continue
 		}
-		if err := ensureCheckpoints(ctx, p.db, r.row, p.options.Shards); err != nil {
+		err := ensureCheckpoints(ctx, p.db, &r.projection, r.row, p.options.Shards)
+		var version *VersionError
+		if errors.As(err, &version) {
+			other = err // all others are prepared
+			continue
+		}
+		if err != nil {
 			return fmt.Errorf("prepare the projection %s: %w", r.projection.Name, err)
 		}
 	}
-	return nil
+	return other
 }
 
 // Run prepares, applies everything there is, and keeps applying until ctx ends;
 // then it finishes the transactions under way and gives nil. The bus may
-// deliver before, during and after.
+// deliver before, during and after. A projection whose rows are of another
+// version stands still, serving those, and goes on by itself after a rebuild.
 func (p *Projector) Run(ctx context.Context) error {
-	if err := p.Prepare(ctx); err != nil {
+	err := p.Prepare(ctx)
+	var version *VersionError
+	switch {
+	case errors.As(err, &version):
+		p.options.Log.Error("a projection stands still until it is rebuilt", "error", version, "projection", version.Projection)
+	case err != nil:
 		return err
 	}
 	var running sync.WaitGroup

@@ -15,7 +15,8 @@ import (
 // saleSummary counts what happened to the orders of a sale. Its rows are sums
 // of changes, so the checkpoint alone keeps a record from counting twice.
 func saleSummary() Projection {
-	return Projection{Name: "sale_summary", Version: 1, Reads: "order.", Fold: foldSaleSummary}
+	return Projection{Name: "sale_summary", Version: 1, Reads: "order.", Fold: foldSaleSummary,
+		Tables: []string{"sale_summary"}, Proof: summaryProof()}
 }
 
 const addToSummary = `

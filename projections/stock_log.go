@@ -14,7 +14,8 @@ import (
 // it changed what is left: releases, returns and moves in count up, orders,
 // withdrawals and moves out count down. A refusal changes nothing.
 func stockLog() Projection {
-	return Projection{Name: "stock_log", Version: 1, Core: true, Reads: "stock.", Fold: foldStockLog}
+	return Projection{Name: "stock_log", Version: 1, Core: true, Reads: "stock.", Fold: foldStockLog,
+		Tables: []string{"stock_log"}, Proof: stockProof()}
 }
 
 const insertStockLog = `
@@ -35,34 +36,50 @@ type stockTable struct {
 func foldStockLog(s Share, facts []Fact) (Rows, error) {
 	t := &stockTable{store: s.Store}
 	for _, f := range facts {
-		switch e := f.Event.(type) {
-		case *domain.StockReleased:
-			t.add(f, e.SaleID, e.SKU, e.Quantity)
-		case *domain.StockMovedIn:
-			t.add(f, e.SaleID, e.SKU, e.Quantity)
-		case *domain.StockReturned:
-			t.add(f, e.SaleID, e.SKU, e.Quantity)
-		case *domain.StockReserved:
-			t.add(f, e.SaleID, e.SKU, -e.Quantity)
-		case *domain.StockWithdrawn:
-			t.add(f, e.SaleID, e.SKU, -e.Quantity)
-		case *domain.StockMovedOut:
-			t.add(f, e.SaleID, e.SKU, -e.Quantity)
-		case *domain.StockRefused:
-		default:
+		c, ok := stockChange(f.Event)
+		if !ok {
 			return nil, fmt.Errorf("the event at position %d (%s) has no place in stock_log: %w",
 				f.Record.Position, f.Record.Type, domain.ErrUnknownEvent)
 		}
+		t.add(f, c)
 	}
 	return t, nil
 }
 
-func (t *stockTable) add(f Fact, sale, sku string, quantity int64) {
-	if quantity == 0 {
+// stockEffect is how an event changes what is left of an item.
+type stockEffect struct {
+	sale, sku string
+	quantity  int64
+}
+
+// stockChange tells how an event changes a stock; false for an event that has
+// no place in the stock log.
+func stockChange(e domain.Event) (stockEffect, bool) {
+	switch e := e.(type) {
+	case *domain.StockReleased:
+		return stockEffect{e.SaleID, e.SKU, e.Quantity}, true
+	case *domain.StockMovedIn:
+		return stockEffect{e.SaleID, e.SKU, e.Quantity}, true
+	case *domain.StockReturned:
+		return stockEffect{e.SaleID, e.SKU, e.Quantity}, true
+	case *domain.StockReserved:
+		return stockEffect{e.SaleID, e.SKU, -e.Quantity}, true
+	case *domain.StockWithdrawn:
+		return stockEffect{e.SaleID, e.SKU, -e.Quantity}, true
+	case *domain.StockMovedOut:
+		return stockEffect{e.SaleID, e.SKU, -e.Quantity}, true
+	case *domain.StockRefused:
+		return stockEffect{}, true
+	}
+	return stockEffect{}, false
+}
+
+func (t *stockTable) add(f Fact, c stockEffect) {
+	if c.quantity == 0 {
 		return
 	}
-	t.position, t.quantity = append(t.position, f.Record.Position), append(t.quantity, quantity)
-	t.sale, t.sku, t.order = append(t.sale, sale), append(t.sku, sku), append(t.order, f.Record.OrderID)
+	t.position, t.quantity = append(t.position, f.Record.Position), append(t.quantity, c.quantity)
+	t.sale, t.sku, t.order = append(t.sale, c.sale), append(t.sku, c.sku), append(t.order, f.Record.OrderID)
 	t.at = append(t.at, f.Record.RecordedAt)
 }
 

@@ -13,6 +13,10 @@ import (
 )
 
 const (
+	// Before the snapshot is taken: a rebuild that swapped a table after it would
+	// show rows that the snapshot does not.
+	holdViews = `lock table order_view, stock_log, sale_summary in access share mode`
+
 	selectOrderTotals = `
 select order_id, buyer_id, status, version, units, position from order_view
 where sale_id = $1 and order_id > $2 order by order_id limit $3`
@@ -24,7 +28,8 @@ from stock_log where sale_id = $1 and store = $2 group by sku order by sku`
 
 // Totals reads the views as they stood at one moment, with the checkpoints of
 // that moment. A view is exactly the fold of the log's records of each shard up
-// to that shard's checkpoint (At); whoever folds those must get the same.
+// to that shard's checkpoint (At), but for sequences that are set aside
+// (DeadLetters); whoever folds those must get the same.
 type Totals struct {
 	tx    pgx.Tx
 	store int16
@@ -43,6 +48,9 @@ func (v *Views) Totals(ctx context.Context, store int16, read func(*Totals) erro
 		defer cancel()
 		_ = tx.Rollback(ctx) // nothing was written; a broken connection goes away by itself
 	}()
+	if _, err := tx.Exec(ctx, holdViews); err != nil {
+		return fmt.Errorf("hold the views: %w", err)
+	}
 	found, err := checkpointsOf(ctx, tx, store)
 	if err != nil {
 		return err
