@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"seckill/commands"
 	"seckill/domain"
 	"seckill/eventstore"
@@ -194,4 +196,110 @@ func logOf(t *testing.T, url string) eventstore.Reader {
 	}
 	t.Cleanup(pool.Close)
 	return pgstore.NewReader(pool)
+}
+
+// A log that was restored without the views stands behind them.
+func TestViewsThatAreAheadOfTheLogAreRefusedWithAWayForward(t *testing.T) {
+	t.Parallel()
+	first, redis := testenv.PrivatePostgres(t), testenv.PrivateRedis(t, testenv.RedisOptions{})
+	r := rigOn(t, first.URL, redis)
+	child := ServeRig(t, r)
+	client := NewClient(child.URL)
+	sale := client.CreateSale(t, 20)
+	client.buy(t, sale, "early", 5)
+	older := dump(first, "older")
+	client.buy(t, sale, "late", 5)
+	awaitProjected(t, r)
+	child.Stop()
+	views := first.File("views")
+	first.Run("pg_dump", "--format=custom", "--data-only", "--file="+views, "--table=seckill.checkpoints", "--table=seckill.order_view",
+		"--table=seckill.stock_log", "--table=seckill.sale_summary")
+	r.Pool.Close()
+	first.Kill()
+
+	second := testenv.PrivatePostgres(t)
+	restore(second, older)
+	second.Run("psql", "--command=TRUNCATE seckill.checkpoints, seckill.order_view, seckill.stock_log, seckill.sale_summary")
+	second.Run("pg_restore", "--dbname=seckill", "--exit-on-error", "--data-only", views)
+	r = rigOn(t, second.URL, redis)
+	env := append(r.Settings(t), "SECKILL_HTTP_ADDR=127.0.0.1:0")
+	wantOneSentence(t, Run(t, env, "serve"), 1, "seckill rebuild --all")
+	wantOneSentence(t, Run(t, env, "serve", "--roles", "recorder"), 1, "docs/backup.md")
+}
+
+// buy lets so many buyers buy over HTTP and waits until they are placed.
+func (c *Client) buy(t *testing.T, sale, prefix string, count int) {
+	t.Helper()
+	for i := range count {
+		buyer := fmt.Sprintf("%s-%d", prefix, i)
+		var order string
+		testenv.Eventually(t, 30*time.Second, func() error {
+			answer, err := c.Buy(sale, buyer, "key-"+buyer)
+			if order = answer.Text("order_id"); err == nil && order == "" {
+				err = errStatus(answer)
+			}
+			return err
+		})
+		testenv.Eventually(t, 30*time.Second, func() error {
+			answer, err := c.Order(buyer, order, "?wait=1s")
+			if err == nil && answer.Text("status") != "placed" {
+				err = errStatus(answer)
+			}
+			return err
+		})
+	}
+}
+
+// awaitProjected waits until every view and the relay have come to the head.
+func awaitProjected(t *testing.T, r *Rig) {
+	t.Helper()
+	testenv.Eventually(t, 30*time.Second, func() error {
+		var behind int64
+		err := r.Pool.QueryRow(context.Background(), `
+select coalesce(sum(h.position - c.position), 1) from checkpoints c, (select max(position) as position from events) h`).Scan(&behind)
+		if err == nil && behind != 0 {
+			err = fmt.Errorf("the views are %d positions behind", behind)
+		}
+		return err
+	})
+}
+
+// B50
+func TestB50AWorkerOnASchemaThatIsOneVersionBehindRefusesToStart(t *testing.T) {
+	t.Parallel()
+	r := NewRig(t)
+	n := r.Node(t, NodeOptions{APIOnly: true})
+	sale, err := n.Operator.Schedule(t.Context(), Terms(5), commands.Actor{By: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.Stop()
+	before := tables(t, r)
+	r.setSchemaVersion(t, -1)
+	env := append(r.Settings(t), "SECKILL_HTTP_ADDR=127.0.0.1:0")
+	for _, roles := range []string{"recorder", "relay", "projector", "scheduler", "api", "api,recorder,relay,projector,scheduler"} {
+		wantOneSentence(t, Run(t, env, "serve", "--roles", roles), 1, "seckill migrate up")
+	}
+	wantOneSentence(t, Run(t, env, "replay"), 1, "seckill migrate up")
+	r.setSchemaVersion(t, +1)
+	if after := tables(t, r); !maps.Equal(before, after) {
+		t.Errorf("a worker that refused to start changed something: got %v, want %v", after, before)
+	}
+	child := ServeRig(t, r) // the counter-proof: with the schema that fits it works
+	NewClient(child.URL).buy(t, sale.ID, "b", 1)
+	r.setSchemaVersion(t, +1)
+	wantOneSentence(t, Run(t, env, "serve", "--roles", "recorder"), 1, "newer seckill")
+}
+
+// setSchemaVersion changes by what the schema says of itself.
+func (r *Rig) setSchemaVersion(t *testing.T, by int) {
+	t.Helper()
+	owner, err := pgx.Connect(t.Context(), r.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer owner.Close(context.WithoutCancel(t.Context()))
+	if _, err := owner.Exec(t.Context(), fmt.Sprintf("update %s.schema_version set version = version + $1", r.Namespace), by); err != nil {
+		t.Fatal(err)
+	}
 }
