@@ -31,5 +31,6 @@
 // golden payload. A new version of a payload costs the change in events.go and,
 // in names.go, the step that brings the version before up to it (upcasters.go); the
 // golden payloads of older versions stay. An optional field that older readers may
-// overlook needs no version, only a further golden payload.
+// overlook needs no version, only a further golden payload. After each of these
+// docs/events.md is written again: go test ./docs -update.
 package domain
