@@ -55,7 +55,7 @@ examples are its golden files, which are the bytes that stand in somebody's log.
 
 ## For other services
 
-With brokers configured and the public topic switched on, each record is published once more to the topic ` + "`%s`" + ` as a
+With ` + "`SECKILL_KAFKA_BROKERS`" + ` and ` + "`SECKILL_KAFKA_PUBLIC_TOPIC=on`" + `, each record is published once more to the topic ` + "`%s`" + ` as a
 [CloudEvents 1.0](https://cloudevents.io) JSON document of its own. The message's key is the stream. Each event comes at least once, those of a stream in order.
 
 | attribute | |
