@@ -4,13 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"strings"
 	"time"
 
-	"github.com/MicahParks/keyfunc/v3"
 	"github.com/golang-jwt/jwt/v5"
-	"golang.org/x/time/rate"
 
 	"seckill/domain"
 )
@@ -42,56 +39,21 @@ type claims struct {
 type tokens struct {
 	parser *jwt.Parser
 	keys   func(ctx context.Context) jwt.Keyfunc
-	wait   time.Duration // bound on finding a key, 0: keys are at hand
 }
 
-// minSecret is the length below which a secret could be guessed.
-const minSecret = 16
+// MinSecret is the number of bytes below which a secret could be guessed.
+const MinSecret = 16
 
 // SecretVerifier verifies tokens signed with a shared secret (HS256) of at least
 // 16 bytes. Tokens without an expiry are refused.
 func SecretVerifier(secret []byte, now func() time.Time) (Verifier, error) {
-	if len(secret) < minSecret {
-		return nil, fmt.Errorf("the token secret has %d bytes; want at least %d", len(secret), minSecret)
+	if len(secret) < MinSecret {
+		return nil, fmt.Errorf("the token secret has %d bytes; want at least %d", len(secret), MinSecret)
 	}
 	key := func(*jwt.Token) (any, error) { return secret, nil }
 	return &tokens{
 		parser: parser(now, "HS256"),
 		keys:   func(context.Context) jwt.Keyfunc { return key },
-	}, nil
-}
-
-// Bounds of asking a JWKS: how long a request waits for a key it does not know,
-// how often unknown keys make us ask, and how often we ask anyhow.
-const (
-	unknownKeyWait  = 100 * time.Millisecond
-	unknownKeyEvery = 10 * time.Second
-	refreshEvery    = 5 * time.Minute
-	jwksTimeout     = 5 * time.Second
-)
-
-// JWKSVerifier verifies tokens signed with the keys at a JWKS address. Keys are
-// read again every 5 minutes and, at most every 10 s, when a token names one that
-// is not known; no request waits longer than 100 ms for that. It starts also
-// while the address is away: until then nobody is signed in. Reading ends with
-// ctx.
-func JWKSVerifier(ctx context.Context, url string, log *slog.Logger, now func() time.Time) (Verifier, error) {
-	keys, err := keyfunc.NewDefaultOverrideCtx(ctx, []string{url}, keyfunc.Override{
-		HTTPTimeout:       jwksTimeout,
-		RateLimitWaitMax:  unknownKeyWait,
-		RefreshInterval:   refreshEvery,
-		RefreshUnknownKID: rate.NewLimiter(rate.Every(unknownKeyEvery), 1),
-		RefreshErrorHandlerFunc: func(string) func(context.Context, error) {
-			return func(_ context.Context, err error) { log.Warn("keys for tokens not read again", "error", err) }
-		},
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read the keys for tokens: %w", err)
-	}
-	return &tokens{
-		parser: parser(now, "RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"),
-		keys:   keys.KeyfuncCtx,
-		wait:   unknownKeyWait,
 	}, nil
 }
 
@@ -103,11 +65,6 @@ var errBuyer = errors.New("the token's sub cannot name a buyer")
 
 // Verify checks signature, algorithm, times and sub.
 func (t *tokens) Verify(ctx context.Context, token string) (Caller, error) {
-	if t.wait > 0 {
-		bounded, cancel := context.WithTimeout(ctx, t.wait)
-		defer cancel()
-		ctx = bounded
-	}
 	var c claims
 	if _, err := t.parser.ParseWithClaims(token, &c, t.keys(ctx)); err != nil {
 		return Caller{}, fmt.Errorf("verify token: %w", err)
@@ -121,8 +78,8 @@ func (t *tokens) Verify(ctx context.Context, token string) (Caller, error) {
 // SignToken signs a token for a buyer that SecretVerifier accepts for ttl from
 // now. It is meant for the command line, demos and tests.
 func SignToken(secret []byte, buyer, role, tier string, ttl time.Duration) (string, error) {
-	if len(secret) < minSecret || !domain.ValidBuyer(buyer) || ttl <= 0 {
-		return "", fmt.Errorf("sign a token: want a secret of at least %d bytes, a buyer id and a time to live", minSecret)
+	if len(secret) < MinSecret || !domain.ValidBuyer(buyer) || ttl <= 0 {
+		return "", fmt.Errorf("sign a token: want a secret of at least %d bytes, a buyer id and a time to live", MinSecret)
 	}
 	now := time.Now()
 	c := claims{Role: role, Tier: tier, RegisteredClaims: jwt.RegisteredClaims{

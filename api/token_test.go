@@ -86,7 +86,7 @@ func TestASecretThatCouldBeGuessedIsRefused(t *testing.T) {
 }
 
 // jwks serves one public key under a name.
-func jwks(t *testing.T, name string, key ed25519.PublicKey, slow <-chan struct{}) *httptest.Server {
+func jwksServer(t *testing.T, name string, key ed25519.PublicKey, slow <-chan struct{}) *httptest.Server {
 	t.Helper()
 	var asked atomic.Int32
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -97,7 +97,7 @@ func jwks(t *testing.T, name string, key ed25519.PublicKey, slow <-chan struct{}
 			}
 			return
 		}
-		fmt.Fprintf(w, `{"keys":[{"kty":"OKP","crv":"Ed25519","alg":"EdDSA","kid":%q,"x":%q}]}`, name, base64.RawURLEncoding.EncodeToString(key))
+		fmt.Fprintf(w, `{"keys":[{"kty":"of the future","kid":"k0"},{"kty":"OKP","crv":"Ed25519","alg":"EdDSA","kid":%q,"x":%q}]}`, name, base64.RawURLEncoding.EncodeToString(key))
 	}))
 	t.Cleanup(s.Close)
 	return s
@@ -108,7 +108,7 @@ func TestATokenSignedWithAKeyOfTheJWKSSignsIn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, err := JWKSVerifier(t.Context(), jwks(t, "k1", public, nil).URL, slog.New(slog.DiscardHandler), time.Now)
+	v, err := JWKSVerifier(t.Context(), jwksServer(t, "k1", public, nil).URL, slog.New(slog.DiscardHandler), time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +143,7 @@ func TestAnUnknownKeyHoldsNoRequestLong(t *testing.T) {
 	defer cancel()
 	never := make(chan struct{})
 	defer close(never)
-	v, err := JWKSVerifier(ctx, jwks(t, "k1", public, never).URL, slog.New(slog.DiscardHandler), time.Now)
+	v, err := JWKSVerifier(ctx, jwksServer(t, "k1", public, never).URL, slog.New(slog.DiscardHandler), time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,6 +160,41 @@ func TestAnUnknownKeyHoldsNoRequestLong(t *testing.T) {
 		}
 		if took := time.Since(start); took > 3*time.Second {
 			t.Errorf("it took %s, want about 100 ms (a minute is the library's own bound)", took)
+		}
+	}
+}
+
+func TestAVerifierWhoseKeysWereNeverReadIsNotReady(t *testing.T) {
+	t.Parallel()
+	public, _, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var there atomic.Bool
+	keys := jwksServer(t, "k1", public, nil)
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !there.Load() {
+			w.WriteHeader(http.StatusBadGateway)
+			return
+		}
+		http.Redirect(w, r, keys.URL, http.StatusFound)
+	}))
+	t.Cleanup(front.Close)
+	v, err := JWKSVerifier(t.Context(), front.URL, slog.New(slog.DiscardHandler), time.Now)
+	if err != nil {
+		t.Fatalf("while the address is away: %v, want a verifier", err)
+	}
+	ready := v.(interface{ Ready(context.Context) error }).Ready
+	if err := ready(t.Context()); err == nil {
+		t.Error("it is ready although no key was read")
+	}
+	there.Store(true)
+	deadline := time.Now().Add(time.Minute)
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for err := ready(t.Context()); err != nil; err = ready(t.Context()) {
+		if <-tick.C; time.Now().After(deadline) {
+			t.Fatalf("the keys are there, and still: %v", err)
 		}
 	}
 }

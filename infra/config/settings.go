@@ -2,6 +2,9 @@ package config
 
 import (
 	"fmt"
+	"path/filepath"
+	"strconv"
+	"time"
 
 	"github.com/alecthomas/kong"
 )
@@ -20,7 +23,7 @@ type Settings struct {
 	DatabaseURL      URL `name:"database-url" env:"SECKILL_DATABASE_URL" placeholder:"URL" help:"PostgreSQL of the event store and the read models. Without it a private one runs under the data folder."`
 	OwnerDatabaseURL URL `name:"owner-database-url" env:"SECKILL_OWNER_DATABASE_URL" placeholder:"URL" help:"The same database as its owner, for migrate alone. Default: the database URL."`
 
-	RedisURL      URL `name:"redis-url" env:"SECKILL_REDIS_URL" placeholder:"URL" help:"Redis of the gate; several separated by commas are a cluster, ?master_name= is Sentinel. Without it a private one runs under the data folder."`
+	RedisURL      URL `name:"redis-url" env:"SECKILL_REDIS_URL" placeholder:"URL" help:"Redis of the gate, one address. Without it a private one runs under the data folder."`
 	CacheRedisURL URL `name:"cache-redis-url" env:"SECKILL_CACHE_REDIS_URL" placeholder:"URL" help:"Redis of limits and caches. Default: the Redis URL."`
 
 	KafkaBrokers []string `name:"kafka-brokers" env:"SECKILL_KAFKA_BROKERS" placeholder:"HOST:PORT,…" help:"Kafka brokers. Without them messages stay inside the process."`
@@ -35,9 +38,20 @@ type Settings struct {
 	Namespace string `name:"namespace" env:"SECKILL_NAMESPACE" default:"seckill" placeholder:"NAME" help:"Schema, key prefix, topic prefix and locks. Default: ${default}."`
 	DataDir   string `name:"data" env:"SECKILL_DATA_DIR" default:".seckill" placeholder:"DIR" help:"Folder of the private stores and the random secret. Default: ${default}."`
 
+	SealKey   string        `name:"seal-key" env:"SECKILL_SEAL_KEY" placeholder:"FILE" help:"Private key that seals the log (Ed25519, PEM). Without it one is made once in the data folder."`
+	SealDir   string        `name:"seal-dir" env:"SECKILL_SEAL_DIR" placeholder:"DIR" help:"Folder that seals are exported to, outside of the database. Default: seals in the data folder."`
+	SealEvery Count         `name:"seal-every" env:"SECKILL_SEAL_EVERY" default:"1000" placeholder:"N" help:"Events under one seal. Default: ${default}."`
+	SealAfter time.Duration `name:"seal-after" env:"SECKILL_SEAL_AFTER" default:"10s" placeholder:"TIME" help:"How long an event waits for its seal. Default: ${default}."`
+
 	PostgresBin string `name:"postgres-bin" env:"SECKILL_POSTGRES_BIN" placeholder:"DIR" help:"Folder of the programs of the private PostgreSQL. Default: searched for."`
 	RedisBin    string `name:"redis-bin" env:"SECKILL_REDIS_BIN" placeholder:"FILE" help:"Program of the private Redis, or miniredis for the imitation inside the process. Default: searched for."`
 }
+
+// Count is a number of things. Like every setting it shows itself as text.
+type Count int64
+
+// String gives its digits.
+func (c Count) String() string { return strconv.FormatInt(int64(c), 10) }
 
 // NeedsPrivatePostgres says that no PostgreSQL is configured.
 func (s Settings) NeedsPrivatePostgres() bool { return s.DatabaseURL == "" }
@@ -57,6 +71,7 @@ func (s *Settings) AfterApply() error {
 	case "off":
 		s.KafkaPublicTopic = ""
 	}
+	setIfEmpty(&s.SealDir, filepath.Join(s.DataDir, "seals"))
 	setIfEmpty(&s.OwnerDatabaseURL, s.DatabaseURL)
 	setIfEmpty(&s.CacheRedisURL, s.RedisURL)
 	return nil

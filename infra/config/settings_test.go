@@ -136,13 +136,24 @@ func TestAllProblemsAreReportedTogetherWithoutSecrets(t *testing.T) {
 	}
 }
 
+func TestARedisOfSeveralAddressesIsRefused(t *testing.T) {
+	clean(t)
+	for _, url := range []string{"redis://:p@h:6379/0,h2:6379", "rediss://h:26379?master_name=m"} {
+		for _, flag := range []string{"--redis-url", "--cache-redis-url"} {
+			_, err := Load([]string{"--redis-url", "redis://h", flag, url})
+			if err == nil || !strings.Contains(err.Error(), "this version takes one address") {
+				t.Errorf("%s %s: got %v, want that one address is taken", flag, url, err)
+			}
+		}
+	}
+}
+
 func TestGoodSettingsAreAccepted(t *testing.T) {
 	clean(t)
 	for _, args := range [][]string{
 		{"--database-url", "postgres:///db?host=/run/postgresql"},
 		{"--database-url", "postgresql://u:p@[::1]:5432/db", "--owner-database-url", "postgres://o@h/db"},
-		{"--redis-url", "redis://:p@h:6379/0,h2:6379,redis://h3:6379"},
-		{"--redis-url", "rediss://h:26379?master_name=m", "--cache-redis-url", "unix:///run/redis.sock"},
+		{"--redis-url", "rediss://:p@h:6379/0", "--cache-redis-url", "unix:///run/redis.sock"},
 		{"--http-addr", ":0", "--namespace", "a_1", "--jwks-url", "https://issuer/keys"},
 	} {
 		if _, err := Load(args); err != nil {
@@ -153,8 +164,8 @@ func TestGoodSettingsAreAccepted(t *testing.T) {
 
 func TestSecretsAreNotPrintedInAnyForm(t *testing.T) {
 	clean(t)
-	s := load(t, "--jwt-secret", "geheim", "--database-url", "postgres://u:geheim@h/d?sslpassword=geheim",
-		"--redis-url", "redis://:geheim@h:1,redis://:geheim@i:1")
+	s := load(t, "--jwt-secret", "geheim", "--database-url", "postgres://u:geheim@h/d?sslpassword=geheim")
+	s.RedisURL = "redis://:geheim@h:1,redis://:geheim@i:1" // refused when it is read, and still not shown
 	var out bytes.Buffer
 	fmt.Fprintf(&out, "%v %+v %#v %s %q %x", s, s, s, s, s, s)
 	slog.New(slog.NewJSONHandler(&out, nil)).Info("m", "settings", s, "url", s.RedisURL)

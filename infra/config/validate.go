@@ -43,6 +43,8 @@ func (s Settings) Validate() error {
 		"SECKILL_NAMESPACE must begin with a small letter and have at most 31 small letters, digits and underscores, but it is %q.", s.Namespace)
 	p.check(!strings.HasPrefix(s.Namespace, "pg_"),
 		"SECKILL_NAMESPACE must not begin with pg_, which PostgreSQL keeps for itself.")
+	p.check(s.SealEvery >= 0 && s.SealEvery <= 65_536, "SECKILL_SEAL_EVERY must be a number of events from 1 to 65536, but it is %d.", s.SealEvery)
+	p.check(s.SealAfter >= 0, "SECKILL_SEAL_AFTER must be a time such as 10s, but it is %s.", s.SealAfter)
 	p.check(s.OwnerDatabaseURL == "" || s.DatabaseURL != "",
 		"SECKILL_OWNER_DATABASE_URL is set, but SECKILL_DATABASE_URL is not: set both or none.")
 	if len(p) > 0 {
@@ -82,10 +84,9 @@ func (p *problems) redis(name string, u URL) {
 	if u == "" {
 		return
 	}
-	for i, node := range strings.Split(string(u), ",") {
-		ok := hasScheme(node, "redis", "rediss", "unix") || (i > 0 && validHostPort(node))
-		p.check(ok, "%s must be an address such as redis://:password@host:6379/0, or several separated by commas; number %d is none.", name, i+1)
-	}
+	several := strings.Contains(string(u), ",") || strings.Contains(string(u), "master_name=")
+	p.check(!several, "%s names a cluster or Sentinel, and this version takes one address, such as redis://:password@host:6379/0.", name)
+	p.check(several || hasScheme(string(u), "redis", "rediss", "unix"), "%s must be an address such as redis://:password@host:6379/0.", name)
 }
 
 func hasScheme(address string, schemes ...string) bool {

@@ -58,6 +58,18 @@ func (l *Leader) TryLock(ctx context.Context) (lease *Lease, ok bool, err error)
 	return watch(conn), true, nil
 }
 
+const selectHeld = `select exists (select from pg_locks where locktype = 'advisory' and granted and objsubid = 1
+	and database = (select oid from pg_database where datname = current_database())
+	and ((classid::bigint << 32) | objid::bigint) = $1)`
+
+// Held tells whether anybody holds the lock now, without taking it.
+func (l *Leader) Held(ctx context.Context) (held bool, err error) {
+	if err := l.pool.QueryRow(ctx, selectHeld, l.key).Scan(&held); err != nil {
+		return false, fmt.Errorf("ask who leads %s: %w", l.name, err)
+	}
+	return held, nil
+}
+
 // Lock waits for the lock until ctx ends. It asks again and again instead of
 // waiting in the server, where an open statement would hold back clean-up.
 // Errors of the connection are returned: the caller decides about patience.

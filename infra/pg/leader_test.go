@@ -82,3 +82,25 @@ where l.locktype = 'advisory' and a.application_name = 'test `+ns+`'`)
 	<-lease.Lost()
 	mustLead(t, pg.NewLeader(pool, ns, "x"))
 }
+
+func TestAnybodyCanSeeWhetherSomebodyLeads(t *testing.T) {
+	pool, _, ns := pgtest.New(t)
+	held := func(name string) bool {
+		t.Helper()
+		is, err := pg.NewLeader(pool, ns, name).Held(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return is
+	}
+	for _, name := range []string{"a", "b", "c", "d"} { // keys with either sign
+		if held(name) {
+			t.Errorf("somebody leads %s before anybody does", name)
+		}
+		lease := mustLead(t, pg.NewLeader(pool, ns, name))
+		if !held(name) {
+			t.Errorf("nobody leads %s although somebody does", name)
+		}
+		lease.Release(t.Context())
+	}
+}

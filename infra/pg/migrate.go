@@ -101,6 +101,9 @@ func applyMigrations(ctx context.Context, conn *pgx.Conn, ns string) error {
 		return fmt.Errorf("load migrations: %w", err)
 	}
 	version, err := migrator.GetCurrentVersion(ctx)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return noVersion(err, ns)
+	}
 	if err != nil {
 		return fmt.Errorf("read version of schema %s: %w", ns, err)
 	}

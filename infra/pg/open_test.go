@@ -129,6 +129,16 @@ func TestASchemaThatIsMissingOlderOrNewerIsRefusedInASentence(t *testing.T) {
 	sentence(t, pg.Migrate(t.Context(), owner, ns), "newer seckill")
 }
 
+func TestASchemaWhoseVersionIsLostIsRefusedInASentence(t *testing.T) {
+	_, owner, ns := pgtest.New(t)
+	asOwner(t, owner, "delete from "+ns+".schema_version")
+	_, err := pg.Open(t.Context(), owner, pg.Options{Namespace: ns})
+	sentence(t, err, ns+".schema_version", "restore it")
+	sentence(t, pg.Migrate(t.Context(), owner, ns), ns+".schema_version", "restore it")
+	_, err = pg.Status(t.Context(), owner, ns)
+	sentence(t, err, ns+".schema_version", "restore it")
+}
+
 func TestManyNodesMayMigrateAtOnceAndNamespacesNeverMeet(t *testing.T) {
 	ownerURL, one := pgtest.NewEmpty(t)
 	_, other := pgtest.NewEmpty(t)

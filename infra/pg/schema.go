@@ -2,6 +2,7 @@ package pg
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
@@ -38,6 +39,12 @@ func tooNew(ns string, version, latest int) error {
 	return problem(nil, "The schema %s has version %d and this program knows only %d: use a newer seckill.", ns, version, latest)
 }
 
+// noVersion is what somebody leaves behind who empties tables by hand.
+func noVersion(err error, ns string) error {
+	return problem(err, "The table %s.%s has lost its one row, so nobody knows which version the schema has: restore it from a backup, or insert the version that `seckill migrate status` told before.",
+		ns, versionTable)
+}
+
 // schemaVersion gives 0 when the schema or its version table is missing.
 func schemaVersion(ctx context.Context, db Querier, ns string) (int, error) {
 	var version int
@@ -48,6 +55,9 @@ func schemaVersion(ctx context.Context, db Querier, ns string) (int, error) {
 	case codeForbidden:
 		// The grant comes with the first migration: nothing was migrated yet.
 		return 0, nil
+	}
+	if errors.Is(err, pgx.ErrNoRows) {
+		return 0, noVersion(err, ns)
 	}
 	if err != nil {
 		return 0, fmt.Errorf("read version of schema %s: %w", ns, err)

@@ -1,0 +1,190 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/MicahParks/keyfunc/v3"
+	"github.com/golang-jwt/jwt/v5"
+)
+
+// Bounds of reading a JWKS: how long a request waits for a key it does not know,
+// how often unknown keys make us read, how soon we try again while no key was
+// ever read, how often we read anyhow, and what one reading may take.
+const (
+	unknownKeyWait  = 100 * time.Millisecond
+	unknownKeyEvery = 10 * time.Second
+	firstKeysEvery  = time.Second
+	refreshEvery    = 5 * time.Minute
+	jwksTimeout     = 5 * time.Second
+	maxJWKS         = 1 << 20
+)
+
+// jwks verifies with the keys of an address.
+type jwks struct {
+	tokens
+	url  string
+	log  *slog.Logger
+	keys atomic.Pointer[keyfunc.Keyfunc] // nil until they were read once
+	// wanted asks the reader to read; round is closed when it has.
+	wanted chan struct{}
+	mu     sync.Mutex
+	round  chan struct{}
+}
+
+// JWKSVerifier verifies tokens signed with the keys at a JWKS address. Keys are
+// read again every 5 minutes and, at most every 10 s, when a token names one that
+// is not known; no request waits longer than 100 ms for that. It starts also
+// while the address is away, which is tried again every second: until then nobody
+// is signed in, and Ready says so. Reading ends with ctx.
+func JWKSVerifier(ctx context.Context, url string, log *slog.Logger, now func() time.Time) (Verifier, error) {
+	j := &jwks{url: url, log: log, wanted: make(chan struct{}, 1), round: make(chan struct{})}
+	j.tokens = tokens{
+		parser: parser(now, "RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"),
+		keys:   j.find,
+	}
+	if _, err := http.NewRequest(http.MethodGet, url, nil); err != nil {
+		return nil, fmt.Errorf("read the keys for tokens: %w", err)
+	}
+	j.read(ctx)
+	go j.keepReading(ctx)
+	return j, nil
+}
+
+// Ready says why no token can be verified yet: the keys were never read.
+func (j *jwks) Ready(context.Context) error {
+	if j.keys.Load() == nil {
+		return errors.New("no key for tokens was read yet")
+	}
+	return nil
+}
+
+// find gives the key a token names. One that is not known makes us read, and the
+// request waits a moment for it.
+func (j *jwks) find(ctx context.Context) jwt.Keyfunc {
+	return func(t *jwt.Token) (any, error) {
+		key, err := j.known(ctx, t)
+		if err == nil {
+			return key, nil
+		}
+		j.mu.Lock()
+		round := j.round
+		j.mu.Unlock()
+		select {
+		case j.wanted <- struct{}{}:
+		default: // asked already
+		}
+		wait := time.NewTimer(unknownKeyWait)
+		defer wait.Stop()
+		select {
+		case <-round:
+		case <-wait.C:
+		case <-ctx.Done():
+		}
+		return j.known(ctx, t)
+	}
+}
+
+func (j *jwks) known(ctx context.Context, t *jwt.Token) (any, error) {
+	keys := j.keys.Load()
+	if keys == nil {
+		return nil, j.Ready(ctx)
+	}
+	return (*keys).KeyfuncCtx(ctx)(t)
+}
+
+// keepReading reads when the time has come or somebody wants it, until ctx ends.
+func (j *jwks) keepReading(ctx context.Context) {
+	for {
+		least, most := unknownKeyEvery, refreshEvery
+		if j.keys.Load() == nil {
+			least, most = firstKeysEvery, firstKeysEvery
+		}
+		rest := time.NewTimer(least)
+		select {
+		case <-rest.C:
+		case <-ctx.Done():
+			rest.Stop()
+			return
+		}
+		rest.Reset(most - least)
+		select {
+		case <-rest.C:
+		case <-j.wanted:
+			rest.Stop()
+		case <-ctx.Done():
+			rest.Stop()
+			return
+		}
+		j.read(ctx)
+	}
+}
+
+// read reads the keys; what was read before stays when that fails.
+func (j *jwks) read(ctx context.Context) {
+	keys, err := j.fetch(ctx)
+	if err == nil {
+		j.keys.Store(&keys)
+	} else if ctx.Err() == nil {
+		j.log.Warn("keys for tokens not read", "error", err)
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	close(j.round)
+	j.round = make(chan struct{})
+}
+
+func (j *jwks) fetch(ctx context.Context) (keyfunc.Keyfunc, error) {
+	ctx, cancel := context.WithTimeout(ctx, jwksTimeout)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, j.url, nil)
+	if err != nil {
+		return nil, fmt.Errorf("ask for the keys: %w", err)
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return nil, fmt.Errorf("ask for the keys: %w", err)
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("ask for the keys: status %d", answer.StatusCode)
+	}
+	raw, err := io.ReadAll(io.LimitReader(answer.Body, maxJWKS))
+	if err != nil {
+		return nil, fmt.Errorf("read the keys: %w", err)
+	}
+	return usableKeys(raw)
+}
+
+// usableKeys leaves out the keys of a set that are of no kind we know: one such
+// key must not keep all others from being used.
+func usableKeys(raw []byte) (keyfunc.Keyfunc, error) {
+	var set struct {
+		Keys []json.RawMessage `json:"keys"`
+	}
+	if err := json.Unmarshal(raw, &set); err != nil {
+		return nil, fmt.Errorf("understand the keys: %w", err)
+	}
+	set.Keys = slices.DeleteFunc(set.Keys, func(key json.RawMessage) bool {
+		_, err := keyfunc.NewJWKJSON(key)
+		return err != nil
+	})
+	kept, err := json.Marshal(set)
+	if err != nil {
+		return nil, fmt.Errorf("understand the keys: %w", err)
+	}
+	keys, err := keyfunc.NewJWKSetJSON(kept)
+	if err != nil {
+		return nil, fmt.Errorf("understand the keys: %w", err)
+	}
+	return keys, nil
+}
