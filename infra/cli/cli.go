@@ -32,6 +32,8 @@ type program struct {
 	Migrate     migrateCmd     `cmd:"" help:"Bring the schema up to this program, or tell where it stands."`
 	Sale        saleCmd        `cmd:"" help:"Create, list, show, close, pause and resume sales."`
 	Replay      replayCmd      `cmd:"" help:"Print stored events."`
+	Audit       auditCmd       `cmd:"" help:"Prove the log, or the proof of an order."`
+	Archive     archiveCmd     `cmd:"" help:"Export closed parts of the log to files, and take them out of the database."`
 	Checkpoints checkpointsCmd `cmd:"" help:"Tell where each projection stands."`
 	Reconcile   reconcileCmd   `cmd:"" help:"Compare gate, log and views of every sale and report what differs."`
 	Token       tokenCmd       `cmd:"" help:"Print a signed token for a buyer."`

@@ -99,6 +99,14 @@ func (a *app) parts(ctx context.Context, r roles, f front) ([]lifecycle.Entry, e
 	if r.any(roleRecorder, roleScheduler) {
 		add("lane keeper", a.keeper.Run)
 	}
+	if r.any(roleScheduler) {
+		sealing, err := a.newSealing(ctx)
+		if err != nil {
+			return nil, err
+		}
+		add("sealer", sealing.seal(a))
+		add("seal exporter", sealing.sealer.RunExport)
+	}
 	add("sampler", a.sample)
 	if r.any(roleAPI) {
 		add("acknowledgements", a.kept.Run)

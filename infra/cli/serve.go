@@ -47,7 +47,7 @@ func (c console) serve(ctx context.Context, log *slog.Logger, r roles, last func
 	if err != nil {
 		return err
 	}
-	if err := a.checkPlaces(ctx); err != nil {
+	if err := a.checkLog(ctx); err != nil {
 		return joinClose(err, a.close(ctx))
 	}
 	parts, err := a.parts(ctx, r, f)

@@ -58,6 +58,7 @@ func (a *app) checks() []api.Check {
 			_, err := a.sink.Head(ctx)
 			return err
 		}},
+		{Name: "log_tables", Ready: a.guardedTables},
 		{Name: "gate", Ready: a.gate.Check},
 		{Name: "projections", Ready: func(ctx context.Context) error {
 			stats, err := a.progress.Stats(ctx)

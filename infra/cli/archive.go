@@ -1,0 +1,351 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jedib0t/go-pretty/v6/table"
+
+	"seckill/commands"
+	"seckill/eventstore"
+	"seckill/eventstore/archive"
+	"seckill/eventstore/pgstore"
+	"seckill/eventstore/seal"
+	"seckill/infra/pg"
+)
+
+type archiveCmd struct {
+	List   archiveListCmd   `cmd:"" help:"Tell the parts of the log, and which are sealed, exported and detached."`
+	Export archiveExportCmd `cmd:"" help:"Write closed, sealed parts of the log to files."`
+	Verify archiveVerifyCmd `cmd:"" help:"Check files: chain, seals, and that they are what was exported."`
+	Detach archiveDetachCmd `cmd:"" help:"Take an exported part out of the log."`
+}
+
+// archives is what these commands work with.
+type archives struct {
+	store  *pgstore.Store
+	uuid   string
+	folder *seal.Folder
+	trust  keyring
+	dir    string
+}
+
+// withArchives opens the event store and does f.
+func (c console) withArchives(dir string, f func(ctx context.Context, a archives) error) error {
+	return c.withDatabase(func(ctx context.Context, pool *pgxpool.Pool) error {
+		id, err := pg.LoadIdentity(ctx, pool)
+		if err != nil {
+			return err
+		}
+		store, err := pgstore.New(pool, c.settings.Namespace, pgstore.Options{Logger: warnings(c)})
+		if err != nil {
+			return err
+		}
+		uuid := id.UUID.String()
+		a := archives{store: store, uuid: uuid, folder: seal.NewFolder(c.settings.SealDir, uuid), dir: firstText(dir, filepath.Join(c.settings.DataDir, "archive"))}
+		if a.trust, err = loadKeyring(ctx, a.folder, store.SealKeys); err == nil {
+			err = f(ctx, a)
+		}
+		return joinClose(err, store.Close(context.WithoutCancel(ctx)))
+	})
+}
+
+type archiveListCmd struct {
+	JSON bool `name:"json" help:"Print JSON."`
+}
+
+// archivePart is a part of the log as it is listed.
+type archivePart struct {
+	First  int64  `json:"first"`
+	Last   int64  `json:"last"`
+	State  string `json:"state"`
+	File   string `json:"file"`
+	Digest string `json:"sha256"`
+}
+
+// stateOf says how far a part is on its way out of the log.
+func stateOf(p pgstore.Partition) string {
+	switch {
+	case !p.Detached.IsZero():
+		return "detached"
+	case !p.Detaching.IsZero():
+		return "detaching"
+	case p.File != "":
+		return "exported"
+	case p.Closed && p.Sealed:
+		return "sealed"
+	case p.Closed:
+		return "closed"
+	}
+	return "open"
+}
+
+func partOf(p pgstore.Partition) archivePart {
+	part := archivePart{First: p.First, Last: p.Last, State: stateOf(p), File: p.File}
+	if p.File != "" {
+		part.Digest = p.Digest.String()
+	}
+	return part
+}
+
+// Run lists the parts.
+func (l *archiveListCmd) Run(c console) error {
+	return c.withArchives("", func(ctx context.Context, a archives) error {
+		parts, err := a.store.Partitions(ctx)
+		if err != nil {
+			return err
+		}
+		list := make([]archivePart, len(parts))
+		for i, p := range parts {
+			list[i] = partOf(p)
+		}
+		return c.printParts(list, l.JSON)
+	})
+}
+
+func (c console) printParts(list []archivePart, asJSON bool) error {
+	if asJSON {
+		return c.json(map[string][]archivePart{"parts": list})
+	}
+	t := newTable("first", "last", "state", "file", "sha256")
+	numbers(t, 1, 2)
+	for _, p := range list {
+		t.AppendRow(table.Row{p.First, p.Last, p.State, p.File, p.Digest})
+	}
+	return c.print(t)
+}
+
+type archiveExportCmd struct {
+	Dir   string  `placeholder:"DIR" help:"Where the files go. Default: archive in the data folder."`
+	Gzip  bool    `help:"Pack the files."`
+	First []int64 `arg:"" optional:"" help:"First positions of the parts. Default: all that are sealed and not exported yet."`
+	JSON  bool    `name:"json" help:"Print JSON."`
+}
+
+// Run exports, and reads each file back before it says so.
+func (e *archiveExportCmd) Run(c console) error {
+	return c.withArchives(e.Dir, func(ctx context.Context, a archives) error {
+		parts, err := a.store.Partitions(ctx)
+		if err != nil {
+			return err
+		}
+		list := []archivePart{}
+		for _, first := range e.First {
+			if !hasPart(parts, first) {
+				return usage("no part of the log begins at position %d: see `seckill archive list`", first)
+			}
+		}
+		for _, p := range parts {
+			if !e.wants(p) {
+				continue
+			}
+			if !p.Closed || !p.Sealed || !p.Detached.IsZero() {
+				return &told{fmt.Sprintf("The part of positions %d to %d is %s: only closed parts that are sealed to their end and still in the log can be exported.", p.First, p.Last, stateOf(p)), nil}
+			}
+			if p, err = a.export(ctx, p, e.Gzip); err != nil {
+				return err
+			}
+			list = append(list, partOf(p))
+		}
+		return c.printParts(list, e.JSON)
+	})
+}
+
+func hasPart(parts []pgstore.Partition, first int64) bool {
+	for _, p := range parts {
+		if p.First == first {
+			return true
+		}
+	}
+	return false
+}
+
+func (e *archiveExportCmd) wants(p pgstore.Partition) bool {
+	for _, first := range e.First {
+		if p.First == first {
+			return true
+		}
+	}
+	return len(e.First) == 0 && p.Closed && p.Sealed && p.File == "" && p.Detached.IsZero()
+}
+
+func (a archives) export(ctx context.Context, p pgstore.Partition, gz bool) (pgstore.Partition, error) {
+	seals, err := a.store.SealsOver(ctx, p.First, p.Last)
+	if err != nil {
+		return p, err
+	}
+	var before eventstore.Hash
+	if p.First > 1 {
+		var ok bool
+		if before, ok, err = a.store.HashAt(ctx, p.First-1); err != nil || !ok {
+			return p, errors.Join(err, fmt.Errorf("export positions %d to %d: the record before is missing", p.First, p.Last))
+		}
+	}
+	if err := os.MkdirAll(a.dir, 0o755); err != nil {
+		return p, fmt.Errorf("make the folder of archives: %w", err)
+	}
+	file := filepath.Join(a.dir, archive.FileName(a.uuid, p.First, p.Last, gz))
+	header := archive.Header{Store: a.uuid, First: p.First, Last: p.Last, Previous: before.String()}
+	var digest, head eventstore.Hash
+	err = archive.Create(file, func(w io.Writer) (err error) {
+		digest, head, err = archive.Write(w, header, func(do func(*eventstore.Record) error) error {
+			return a.store.Scan(ctx, p.First-1, p.Last, do)
+		}, seals)
+		return err
+	})
+	if err != nil {
+		return p, err
+	}
+	if err := a.verify(file, digest); err != nil {
+		return p, err
+	}
+	if file, err = filepath.Abs(file); err != nil {
+		return p, fmt.Errorf("name the archive: %w", err)
+	}
+	p.File, p.Digest = file, digest
+	return p, a.store.AddArchive(ctx, p.First, file, digest, head)
+}
+
+// verify reads a file whole and checks whose seals it has.
+func (a archives) verify(file string, digest eventstore.Hash) error {
+	s, err := archive.ReadFile(file, nil)
+	if err != nil {
+		return err
+	}
+	if s.Digest != digest {
+		return fmt.Errorf("%w: %s has SHA-256 %s, and %s was exported", archive.ErrBroken, file, s.Digest, digest)
+	}
+	for i := range s.Seals {
+		if what := a.trust.judge(&s.Seals[i]); what != "" {
+			return fmt.Errorf("%w: %s: %s", archive.ErrBroken, file, what)
+		}
+	}
+	return nil
+}
+
+type archiveVerifyCmd struct {
+	File []string `arg:"" help:"Files to check."`
+	JSON bool     `name:"json" help:"Print JSON."`
+}
+
+// Run checks files; exit 3 when one is not what was exported.
+func (v *archiveVerifyCmd) Run(c console) error {
+	return c.withArchives("", func(ctx context.Context, a archives) error {
+		parts, err := a.store.Partitions(ctx)
+		if err != nil {
+			return err
+		}
+		found := false
+		for _, file := range v.File {
+			s, err := archive.ReadFile(file, nil)
+			what := a.compare(s, parts, err)
+			if err != nil && !errors.Is(err, archive.ErrBroken) {
+				return err
+			}
+			found = found || what != ""
+			line := fmt.Sprintf("%s: positions %d to %d, %d seals, SHA-256 %s", file, s.First, s.Last, len(s.Seals), s.Digest)
+			if what != "" {
+				line = file + ": " + what
+			}
+			if v.JSON {
+				err = c.json(map[string]any{"file": file, "first": s.First, "last": s.Last, "sha256": s.Digest.String(), "ok": what == "", "detail": what})
+			} else {
+				_, err = fmt.Fprintln(c.out, line)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		if found {
+			return errFound
+		}
+		return nil
+	})
+}
+
+// compare says what is wrong with a file that was read, "" when nothing is.
+func (a archives) compare(s archive.Summary, parts []pgstore.Partition, err error) string {
+	if err != nil {
+		return strings.TrimSpace(err.Error())
+	}
+	if s.Store != a.uuid {
+		return "it is an archive of the store " + s.Store + ", and this is " + a.uuid
+	}
+	for i := range s.Seals {
+		if what := a.trust.judge(&s.Seals[i]); what != "" {
+			return what
+		}
+	}
+	for _, p := range parts {
+		if p.First == s.First && p.File != "" {
+			if p.Digest != s.Digest {
+				return fmt.Sprintf("its SHA-256 is %s, and %s was exported", s.Digest, p.Digest)
+			}
+			return ""
+		}
+	}
+	return "the database knows of no such export"
+}
+
+type archiveDetachCmd struct {
+	First int64  `arg:"" help:"First position of the part."`
+	Dir   string `placeholder:"DIR" help:"Where its file is, if it was moved."`
+}
+
+// Run checks the file again, announces, waits and detaches.
+func (d *archiveDetachCmd) Run(c console) error {
+	return c.withArchives(d.Dir, func(ctx context.Context, a archives) error {
+		parts, err := a.store.Partitions(ctx)
+		if err != nil {
+			return err
+		}
+		for _, p := range parts {
+			if p.First == d.First {
+				return d.detach(ctx, c, a, p)
+			}
+		}
+		return usage("no part of the log begins at position %d: see `seckill archive list`", d.First)
+	})
+}
+
+// detachPatience is longer than readers may remember that the log was whole.
+const detachPatience = 5200 * time.Millisecond
+
+func (d *archiveDetachCmd) detach(ctx context.Context, c console, a archives, p pgstore.Partition) error {
+	if p.File != "" && p.Detached.IsZero() {
+		file := p.File
+		if d.Dir != "" {
+			file = filepath.Join(d.Dir, filepath.Base(file))
+		}
+		if err := a.verify(file, p.Digest); err != nil {
+			return err
+		}
+		env := &commands.Env{Now: time.Now}
+		sales := commands.NewSales(a.store, time.Now, commands.SalesOptions{})
+		if err := commands.CheckArchivable(ctx, env, a.store, sales, p.First, p.Last); err != nil {
+			return err
+		}
+	}
+	if err := a.store.AnnounceDetach(ctx, p.First); err != nil {
+		return err
+	}
+	c.say("Readers are being told that positions %d to %d go; %s more.", p.First, p.Last, detachPatience.Round(time.Second))
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(detachPatience):
+	}
+	name, err := a.store.Detach(ctx, p.First)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(c.out, "Positions %d to %d are out of the log; they are in %s. The table %s.%s is kept until its owner drops it.\n", p.First, p.Last, p.File, c.settings.Namespace, name)
+	return err
+}
