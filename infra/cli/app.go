@@ -120,7 +120,9 @@ func (a *app) openGate(ctx context.Context) error {
 func (a *app) assemble() error {
 	var err error
 	source := projections.Source{Store: int16(a.env.Store), Log: a.sink}
-	a.projector, err = projections.NewProjector(a.pool, source, projections.All(), projections.Options{Log: a.log, Step: crash.At})
+	a.projector, err = projections.NewProjector(a.pool, source, projections.All(), projections.Options{
+		Log: a.log, Step: crash.At, Alarm: a.metrics.Alarm,
+	})
 	if err != nil {
 		return err
 	}

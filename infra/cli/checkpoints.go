@@ -2,13 +2,11 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jedib0t/go-pretty/v6/table"
 
-	"seckill/eventstore/pgstore"
-	"seckill/infra/pg"
 	"seckill/projections"
 )
 
@@ -21,63 +19,92 @@ type checkpointList struct {
 	Head        int64            `json:"head"`
 	Relay       int64            `json:"relay"`
 	Projections []checkpointLine `json:"projections"`
+	Rebuilds    []rebuildLine    `json:"rebuilds"`
 }
 
+// checkpointLine is a shard. BehindSeconds is the age of the oldest event that
+// it has not applied; Parked and Dropped count sequences that are set aside.
 type checkpointLine struct {
+	Projection    string  `json:"projection"`
+	Version       int     `json:"version"`
+	Shard         int     `json:"shard"`
+	Position      int64   `json:"position"`
+	Behind        int64   `json:"behind"`
+	BehindSeconds float64 `json:"behind_seconds"`
+	Parked        int     `json:"parked"`
+	Dropped       int     `json:"dropped"`
+	AppliedAt     string  `json:"applied_at,omitempty"`
+}
+
+// rebuildLine is a rebuild under way, or one that died without a word: then it
+// is not running.
+type rebuildLine struct {
 	Projection string `json:"projection"`
 	Version    int    `json:"version"`
-	Shard      int    `json:"shard"`
 	Position   int64  `json:"position"`
-	Behind     int64  `json:"behind"`
-	AppliedAt  string `json:"applied_at,omitempty"`
+	Target     int64  `json:"target"`
+	StartedAt  string `json:"started_at"`
+	Running    bool   `json:"running"`
 }
+
+// rebuildSilence is how long a rebuild that runs says nothing at most.
+const rebuildSilence = 15 * time.Second
 
 // Run tells where each projection stands.
 func (k *checkpointsCmd) Run(c console) error {
-	return c.withDatabase(func(ctx context.Context, pool *pgxpool.Pool) error {
-		list, err := readCheckpoints(ctx, pool, c)
+	return c.withReadSide(func(ctx context.Context, side readSide) error {
+		d, err := side.progress().Details(ctx)
 		if err != nil {
 			return err
 		}
+		list := newCheckpointList(d, time.Now())
 		if k.JSON {
 			return c.json(list)
 		}
-		t := newTable("projection", "shard", "position", "behind", "applied")
-		numbers(t, 2, 3, 4)
-		t.AppendRow(table.Row{"relay", "", list.Relay, list.Head - list.Relay, ""})
-		for _, p := range list.Projections {
-			t.AppendRow(table.Row{p.Projection, p.Shard, p.Position, p.Behind, p.AppliedAt})
-		}
-		t.AppendFooter(table.Row{"head of the log", "", list.Head})
-		return c.print(t)
+		return c.printCheckpoints(list)
 	})
 }
 
-func readCheckpoints(ctx context.Context, pool *pgxpool.Pool, c console) (checkpointList, error) {
-	list := checkpointList{Projections: []checkpointLine{}}
-	id, err := pg.LoadIdentity(ctx, pool)
-	if err != nil {
-		return list, err
-	}
-	store, err := pgstore.New(pool, c.settings.Namespace, pgstore.Options{Logger: warnings(c)})
-	if err != nil {
-		return list, err
-	}
-	defer store.Close(context.WithoutCancel(ctx)) // nothing was submitted
-	progress := projections.Progress{
-		DB: pool, Source: projections.Source{Store: int16(id.Store), Log: store}, Projections: projections.All(),
-	}
-	stats, err := progress.Stats(ctx)
-	if err != nil {
-		return list, err
-	}
-	list.Head, list.Relay = stats.Head.Number, stats.Relay.At.Number
-	for _, s := range stats.Shards {
-		line := checkpointLine{Projection: s.Projection, Version: s.Version, Shard: s.Shard, Position: s.At.Number, Behind: s.Behind}
+func newCheckpointList(d projections.Details, now time.Time) checkpointList {
+	list := checkpointList{Head: d.Head.Number, Relay: d.Relay.At.Number, Projections: []checkpointLine{}, Rebuilds: []rebuildLine{}}
+	for _, s := range d.Lines {
+		line := checkpointLine{
+			Projection: s.Projection, Version: s.Version, Shard: s.Shard, Position: s.At.Number, Behind: s.Behind,
+			BehindSeconds: since(now, s.Waiting).Seconds(), Parked: s.Parked, Dropped: s.Dropped,
+		}
 		if !s.AppliedAt.IsZero() {
 			line.AppliedAt = s.AppliedAt.Format(time.RFC3339Nano)
 		}
 		list.Projections = append(list.Projections, line)
 	}
-	return list, nil
+	for _, r := range d.Rebuilds {
+		list.Rebuilds = append(list.Rebuilds, rebuildLine{
+			Projection: r.Projection, Version: r.Version, Position: r.Position, Target: r.Target,
+			StartedAt: r.StartedAt.UTC().Format(time.RFC3339Nano), Running: since(now, r.SeenAt) < rebuildSilence,
+		})
+	}
+	return list
+}
+
+func (c console) printCheckpoints(list checkpointList) error {
+	t := newTable("projection", "version", "shard", "position", "behind", "seconds", "parked", "dropped", "applied")
+	numbers(t, 2, 3, 4, 5, 6, 7, 8)
+	t.AppendRow(table.Row{"relay", "", "", list.Relay, list.Head - list.Relay, "", "", "", ""})
+	for _, p := range list.Projections {
+		t.AppendRow(table.Row{p.Projection, p.Version, p.Shard, p.Position, p.Behind, fmt.Sprintf("%.1f", p.BehindSeconds), p.Parked, p.Dropped, p.AppliedAt})
+	}
+	t.AppendFooter(table.Row{"head of the log", "", "", list.Head})
+	if err := c.print(t); err != nil {
+		return err
+	}
+	for _, r := range list.Rebuilds {
+		state := "is being rebuilt"
+		if !r.Running {
+			state = "was being rebuilt by a process that has ended; start it again"
+		}
+		if _, err := fmt.Fprintf(c.out, "%s version %d %s: at position %d of %d, begun %s.\n", r.Projection, r.Version, state, r.Position, r.Target, r.StartedAt); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -35,6 +35,8 @@ type program struct {
 	Audit       auditCmd       `cmd:"" help:"Prove the log, or the proof of an order."`
 	Archive     archiveCmd     `cmd:"" help:"Export closed parts of the log to files, and take them out of the database."`
 	Checkpoints checkpointsCmd `cmd:"" help:"Tell where each projection stands."`
+	Rebuild     rebuildCmd     `cmd:"" help:"Fold views again from the log, while people read them."`
+	DeadLetters deadLettersCmd `cmd:"" help:"List, show, retry and drop events that a view could not apply."`
 	Reconcile   reconcileCmd   `cmd:"" help:"Compare gate, log and views of every sale and report what differs."`
 	Token       tokenCmd       `cmd:"" help:"Print a signed token for a buyer."`
 	Version     versionCmd     `cmd:"" help:"Print the versions of module, Go and schema."`

@@ -7,6 +7,7 @@ import (
 	"seckill/api"
 	"seckill/commands"
 	"seckill/domain"
+	"seckill/eventstore"
 	"seckill/infra/obs"
 	"seckill/projections"
 )
@@ -19,7 +20,8 @@ var gateScripts = [...]string{
 
 func newMetrics() *obs.Metrics {
 	known := obs.Known{
-		Outcomes: api.PurchaseOutcomes(), Scripts: gateScripts[:], Alarms: commands.AlarmKinds(),
+		Outcomes: api.PurchaseOutcomes(), Scripts: gateScripts[:], Alarms: append(commands.AlarmKinds(), projections.AlarmParked),
+		Shards: eventstore.DefaultShards,
 	}
 	for _, p := range projections.All() {
 		known.Projections = append(known.Projections, p.Name)
@@ -52,25 +54,39 @@ func (a *app) sample(ctx context.Context) error {
 	}
 }
 
-// sampleProgress shows the head, the relay's place, and the slowest shard of each
-// projection.
+// sampleProgress shows the head, the relay's place, and where each projection and
+// shard stands.
 func (a *app) sampleProgress(ctx context.Context) error {
-	stats, err := a.progress.Stats(ctx)
+	d, err := a.progress.Details(ctx)
 	if err != nil {
 		return err
 	}
-	a.metrics.LogAt(stats.Head.Number)
-	a.metrics.RelayAt(stats.Relay.At.Number)
-	slowest := map[string]int64{}
-	for _, s := range stats.Shards {
-		if at, ok := slowest[s.Projection]; !ok || s.At.Number < at {
-			slowest[s.Projection] = s.At.Number
+	now := a.env.Now()
+	a.metrics.LogAt(d.Head.Number)
+	a.metrics.RelayAt(d.Relay.At.Number)
+	for _, p := range d.Projections {
+		place := obs.ProjectionPlace{Position: d.Head.Number, NewestAge: since(now, p.Newest), Parked: p.Parked, OldestParked: since(now, p.OldestParked)}
+		for _, s := range d.Lines {
+			if s.Projection != p.Projection {
+				continue
+			}
+			lag := since(now, s.Waiting)
+			a.metrics.ShardAt(s.Projection, s.Shard, s.Behind, lag)
+			place.Position = min(place.Position, s.At.Number)
+			place.LagEvents, place.Lag = max(place.LagEvents, s.Behind), max(place.Lag, lag)
 		}
-	}
-	for name, at := range slowest {
-		a.metrics.ProjectionAt(name, at, stats.Head.Number)
+		a.metrics.ProjectionAt(p.Projection, place)
 	}
 	return nil
+}
+
+// since is how long ago something was, 0 for the zero time and for what a clock
+// of another machine puts into the future.
+func since(now, t time.Time) time.Duration {
+	if t.IsZero() {
+		return 0
+	}
+	return max(now.Sub(t), 0)
 }
 
 // sampleLanes looks at every lane that holds a sale.

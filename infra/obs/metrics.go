@@ -17,6 +17,7 @@ type Known struct {
 	Outcomes    []string // of purchases, as the HTTP server names them
 	Scripts     []string // of the gate
 	Projections []string
+	Shards      int      // of each projection
 	Alarms      []string // kinds
 }
 
@@ -50,10 +51,9 @@ type Metrics struct {
 	appendBatches, appendEvents, appendRetries prometheus.Counter
 	appendTime                                 prometheus.Histogram
 
-	logPosition, relayPosition        prometheus.Gauge
-	projectionPosition, projectionLag *prometheus.GaugeVec
-	lanes                             *prometheus.GaugeVec
-	kept                              prometheus.Gauge
+	read  readSide
+	lanes *prometheus.GaugeVec
+	kept  prometheus.Gauge
 }
 
 // times are the buckets of durations in seconds, from a tenth of a millisecond.
@@ -94,10 +94,7 @@ func (m *Metrics) recording(f factory) {
 }
 
 func (m *Metrics) following(f factory) {
-	m.logPosition = f.gauge("log_position", "Position of the newest event.")
-	m.relayPosition = f.gauge("relay_position", "Position up to which the log is published.")
-	m.projectionPosition = f.gauges("projection_position", "Position that every shard of a projection has reached.", "projection")
-	m.projectionLag = f.gauges("projection_lag_events", "Events between the head of the log and the projection.", "projection")
+	m.read = newReadSide(f)
 	m.lanes = f.gauges("lanes", "Lanes of the gate by state.", "state")
 	m.kept = f.gauge("kept_purchases", "Acknowledged purchases that this process holds until the log has them.")
 }
@@ -116,10 +113,7 @@ func (m *Metrics) start() {
 	for _, kind := range append(slices.Clone(m.known.Alarms), other) {
 		m.alarms.WithLabelValues(kind)
 	}
-	for _, p := range m.known.Projections {
-		m.projectionPosition.WithLabelValues(p)
-		m.projectionLag.WithLabelValues(p)
-	}
+	m.read.start(m.known.Projections, m.known.Shards)
 	for _, state := range laneStates {
 		m.lanes.WithLabelValues(state)
 	}
@@ -181,21 +175,6 @@ func (m *Metrics) Appended(events, tries int, took time.Duration) {
 	m.appendEvents.Add(float64(events))
 	m.appendRetries.Add(float64(max(tries-1, 0)))
 	m.appendTime.Observe(took.Seconds())
-}
-
-// LogAt shows the head of the log.
-func (m *Metrics) LogAt(position int64) { m.logPosition.Set(float64(position)) }
-
-// RelayAt shows up to where the log is published.
-func (m *Metrics) RelayAt(position int64) { m.relayPosition.Set(float64(position)) }
-
-// ProjectionAt shows how far a projection is, and how far from the head.
-func (m *Metrics) ProjectionAt(name string, position, head int64) {
-	if !slices.Contains(m.known.Projections, name) {
-		return
-	}
-	m.projectionPosition.WithLabelValues(name).Set(float64(position))
-	m.projectionLag.WithLabelValues(name).Set(float64(max(head-position, 0)))
 }
 
 // Lanes shows how many lanes are in which state, and how many journal entries

@@ -27,7 +27,7 @@ func known() Known {
 	return Known{
 		Outcomes:    []string{"accepted", "sold_out"},
 		Scripts:     []string{"reserve", "apply"},
-		Projections: []string{"order_view"}, Alarms: []string{"poison"},
+		Projections: []string{"order_view"}, Shards: 2, Alarms: []string{"poison"},
 	}
 }
 
@@ -51,6 +51,10 @@ func TestEveryFamilyIsThereFromTheStartAtZero(t *testing.T) {
 		`seckill_alarms_total{kind="poison"}`,
 		`seckill_append_batches_total`, `seckill_append_events_total`, `seckill_append_retries_total`, `seckill_append_batch_seconds_count`,
 		`seckill_log_position`, `seckill_relay_position`,
+		`seckill_seal_position`, `seckill_projection_lag_seconds{projection="order_view"}`,
+		`seckill_projection_newest_event_age_seconds{projection="order_view"}`,
+		`seckill_projection_parked_sequences{projection="order_view"}`, `seckill_projection_parked_oldest_seconds{projection="order_view"}`,
+		`seckill_projection_shard_lag_events{projection="order_view",shard="1"}`, `seckill_projection_shard_lag_seconds{projection="order_view",shard="0"}`,
 		`seckill_projection_position{projection="order_view"}`, `seckill_projection_lag_events{projection="order_view"}`,
 		`seckill_lanes{state="selling"}`, `seckill_lanes{state="closed"}`, `seckill_lanes{state="missing"}`, `seckill_kept_purchases`,
 	}
@@ -76,7 +80,11 @@ func TestWhatIsHandedInIsShown(t *testing.T) {
 	m.Alarm("poison")
 	m.Appended(192, 3, 5*time.Millisecond)
 	m.LogAt(1000)
-	m.ProjectionAt("order_view", 900, 1000)
+	m.SealedAt(800)
+	m.ProjectionAt("order_view", ProjectionPlace{
+		Position: 900, LagEvents: 100, Lag: 2 * time.Second, NewestAge: time.Second, Parked: 3, OldestParked: time.Minute,
+	})
+	m.ShardAt("order_view", 1, 100, 2*time.Second)
 	m.Lanes(62, 1, 1, 17)
 	m.Kept(5)
 	got := scrape(t, m)
@@ -90,7 +98,15 @@ func TestWhatIsHandedInIsShown(t *testing.T) {
 		`seckill_append_events_total`:                                                      "192",
 		`seckill_append_retries_total`:                                                     "2",
 		`seckill_log_position`:                                                             "1000",
+		`seckill_seal_position`:                                                            "800",
+		`seckill_projection_position{projection="order_view"}`:                             "900",
 		`seckill_projection_lag_events{projection="order_view"}`:                           "100",
+		`seckill_projection_lag_seconds{projection="order_view"}`:                          "2",
+		`seckill_projection_newest_event_age_seconds{projection="order_view"}`:             "1",
+		`seckill_projection_parked_sequences{projection="order_view"}`:                     "3",
+		`seckill_projection_parked_oldest_seconds{projection="order_view"}`:                "60",
+		`seckill_projection_shard_lag_events{projection="order_view",shard="1"}`:           "100",
+		`seckill_projection_shard_lag_seconds{projection="order_view",shard="1"}`:          "2",
 		`seckill_lanes{state="selling"}`:                                                   "62",
 		`seckill_recorder_lag_entries`:                                                     "17",
 		`seckill_kept_purchases`:                                                           "5",
@@ -107,7 +123,9 @@ func TestWhatACallerMakesUpAddsNoSeries(t *testing.T) {
 	m.Request("/made/up", 999, time.Second)
 	m.Alarm("made up")
 	m.Script("made up", 1, time.Second)
-	m.ProjectionAt("made up", 1, 2)
+	m.ProjectionAt("made up", ProjectionPlace{Position: 1})
+	m.ShardAt("made up", 0, 1, 0)
+	m.ShardAt("order_view", 2, 1, 0)
 	m.Purchase("made up", time.Second)
 	if after := len(scrape(t, m)); after != before {
 		t.Errorf("got %d series after %d", after, before)
