@@ -84,10 +84,25 @@ func run(args []string, c console) (code int) {
 	}
 	parsed, err := parser.Parse(args)
 	if err != nil {
-		return c.fail(&usageError{err: err})
+		return c.fail(&usageError{err: withHelp(err)})
 	}
 	c.settings = p.Settings
 	return c.fail(parsed.Run(c))
+}
+
+// withHelp says where what may be written stands, when the command line itself
+// could not be read.
+func withHelp(err error) error {
+	var parse *kong.ParseError
+	text := err.Error()
+	if !errors.As(err, &parse) || !(strings.HasPrefix(text, "unexpected argument") || strings.HasPrefix(text, "unknown flag") || strings.HasPrefix(text, "expected ")) {
+		return err
+	}
+	command := "seckill"
+	if parse.Context != nil && parse.Context.Selected() != nil {
+		command += " " + parse.Context.Selected().Path()
+	}
+	return fmt.Errorf("%w (`%s --help` tells what can be written)", err, command)
 }
 
 // usageError is a command line or a setting that cannot work.

@@ -11,8 +11,8 @@ import (
 )
 
 type demoCmd struct {
-	Stock    int64  `placeholder:"N" help:"Units there are. Default: 10,000, on an imitated Redis 1,000."`
-	Buyers   int    `placeholder:"N" help:"Distinct buyers. Default: 50,000, on an imitated Redis 5,000."`
+	Stock    *int64 `placeholder:"N" help:"Units there are. Default: 10,000, on an imitated Redis 1,000."`
+	Buyers   *int   `placeholder:"N" help:"Distinct buyers. Default: 50,000, on an imitated Redis 5,000."`
 	Strategy string `default:"redis-async" placeholder:"NAME" help:"Strategy of the sale. Default: ${default}."`
 	Exit     bool   `help:"Stop when the result is printed."`
 	JSON     bool   `name:"json" help:"Print the result as JSON."`
@@ -35,9 +35,9 @@ func (d *demoCmd) check() error {
 		return usage("this version serves the strategy redis-async only; %s comes later", d.Strategy)
 	case d.Strategy != string(domain.StrategyRedisAsync):
 		return usage("there is no strategy %q: want redis-async", d.Strategy)
-	case d.Stock < 0 || d.Stock > domain.MaxQuantity:
+	case d.Stock != nil && (*d.Stock < 1 || *d.Stock > domain.MaxQuantity):
 		return usage("--stock must be 1 to %d", domain.MaxQuantity)
-	case d.Buyers < 0 || d.Buyers > maxDemoBuyers:
+	case d.Buyers != nil && (*d.Buyers < 1 || *d.Buyers > maxDemoBuyers):
 		return usage("--buyers must be 1 to %d", maxDemoBuyers)
 	}
 	return nil
@@ -71,15 +71,15 @@ func (d *demoCmd) size(c console, a *app) {
 	stock, buyers := int64(demoStock), demoBuyers
 	if a.stores.miniredis {
 		stock, buyers = smallStock, smallBuyers
-		if d.Stock == 0 && d.Buyers == 0 {
+		if d.Stock == nil && d.Buyers == nil {
 			c.say("The demo is a tenth of its size, for the imitated Redis; --stock and --buyers choose another.")
 		}
 	}
-	if d.Stock == 0 {
-		d.Stock = stock
+	if d.Stock == nil {
+		d.Stock = &stock
 	}
-	if d.Buyers == 0 {
-		d.Buyers = buyers
+	if d.Buyers == nil {
+		d.Buyers = &buyers
 	}
 }
 
@@ -120,7 +120,7 @@ func (s *stage) play(ctx context.Context) error {
 		return err
 	}
 	s.console.say("Sale %s opens at %s: %s buyers for %s units, over http://%s.",
-		s.sale, s.opens.Local().Format("15:04:05.000"), grouped(int64(s.demo.Buyers)), grouped(s.demo.Stock), s.address)
+		s.sale, s.opens.Local().Format("15:04:05.000"), grouped(int64(*s.demo.Buyers)), grouped(*s.demo.Stock), s.address)
 	crowd, err := s.send(ctx, tokens)
 	if err != nil {
 		return err

@@ -27,7 +27,7 @@ const (
 
 // signTokens signs one token per buyer.
 func (s *stage) signTokens(ctx context.Context) ([]string, error) {
-	tokens := make([]string, s.demo.Buyers)
+	tokens := make([]string, *s.demo.Buyers)
 	workers := runtime.GOMAXPROCS(0)
 	errs := make([]error, workers)
 	var all sync.WaitGroup
@@ -57,7 +57,7 @@ func (s *stage) schedule(ctx context.Context) error {
 	body, err := json.Marshal(api.SaleBody{
 		Title: demoTitle, Strategy: s.demo.Strategy,
 		OpensAt: s.opens.Format(time.RFC3339Nano), ClosesAt: s.opens.Add(24 * time.Hour).Format(time.RFC3339Nano),
-		Items: []api.ItemBody{{SKU: demoSKU, Title: demoTitle, Price: "1.00", Currency: "CNY", Stock: s.demo.Stock}},
+		Items: []api.ItemBody{{SKU: demoSKU, Title: demoTitle, Price: "1.00", Currency: "CNY", Stock: *s.demo.Stock}},
 	})
 	if err != nil {
 		return fmt.Errorf("encode the sale: %w", err)

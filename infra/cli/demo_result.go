@@ -56,7 +56,7 @@ func (s *stage) judge(crowd *sent, followed *load.Measurement, report commands.S
 // count fills in what became of buyers and units. An answer that is no refusal
 // and no acceptance is an error, and so is one that never came.
 func (r *result) count(s *stage, views commands.ViewSnapshot) {
-	r.SaleID, r.Strategy, r.Stock, r.Buyers = s.sale, s.demo.Strategy, s.demo.Stock, s.demo.Buyers
+	r.SaleID, r.Strategy, r.Stock, r.Buyers = s.sale, s.demo.Strategy, *s.demo.Stock, *s.demo.Buyers
 	r.Accepted, r.Errors, r.Drift = r.sent.OK, r.sent.Failed+r.sent.Unanswered, r.report.Drift
 	r.Refused = map[string]int{}
 	failed := map[string]bool{}
@@ -88,7 +88,7 @@ func (r *result) count(s *stage, views commands.ViewSnapshot) {
 
 // time fills in rates and latencies.
 func (r *result) time(s *stage, crowd *sent) {
-	arrivals := load.Arrivals(s.demo.Buyers, load.FlashSale(), demoSeed)
+	arrivals := load.Arrivals(*s.demo.Buyers, load.FlashSale(), demoSeed)
 	var last time.Duration
 	for i := range crowd.Sights {
 		if sight := &crowd.Sights[i]; sight.OK {

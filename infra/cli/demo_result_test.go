@@ -34,7 +34,7 @@ func judged(placed, rejected, drift int, sights ...load.Sight) *result {
 	}
 	add(placed, domain.OrderStatusPlaced)
 	add(rejected, domain.OrderStatusRejected)
-	s := &stage{demo: &demoCmd{Stock: 4, Buyers: 10, Strategy: "redis-async"}, sale: "s", opens: time.Now()}
+	s := &stage{demo: &demoCmd{Stock: new(int64(4)), Buyers: new(10), Strategy: "redis-async"}, sale: "s", opens: time.Now()}
 	r := &result{sent: &sent{Measurement: m}, followed: &load.Measurement{}, report: commands.SaleReport{Drift: drift}}
 	r.count(s, views)
 	return r

@@ -20,6 +20,7 @@ func sentence(err error) string {
 	var database *pg.Problem
 	var settings *config.InvalidError
 	var program *embedded.NotFoundError
+	var folder *embedded.FolderError
 	var refusal *domain.Problem
 	var told *told
 	switch {
@@ -31,6 +32,8 @@ func sentence(err error) string {
 		return database.Error()
 	case errors.As(err, &program):
 		return program.Error()
+	case errors.As(err, &folder):
+		return folder.Error()
 	case errors.As(err, &refusal):
 		return refusal.Error()
 	case errors.Is(err, context.Canceled):
@@ -79,6 +82,8 @@ func explainRedis(address config.URL, err error) error {
 		return &told{"Redis" + where + " cannot be reached: is it running, and does the Redis URL name the right place?", err}
 	case strings.Contains(text, "WRONGPASS"), strings.Contains(text, "NOAUTH"), strings.Contains(text, "invalid password"):
 		return &told{"Redis" + where + " does not let us in: check the user and password of the Redis URL", err}
+	case strings.Contains(text, "DB index is out of range"), strings.Contains(text, "invalid DB index"):
+		return &told{"Redis" + where + " has no database of that number: choose another at the end of the Redis URL, such as /0, or raise its setting databases", err}
 	case strings.Contains(text, "LOADING"):
 		return &told{"Redis" + where + " is still loading its data: try again in a moment", err}
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"seckill/api"
+	"seckill/infra/pg"
 )
 
 // inside asks the API within this process, as an operator. So the command line
@@ -45,8 +46,24 @@ func (c console) withAPI(f func(ctx context.Context, in inside) error) error {
 		if err != nil {
 			return err
 		}
-		return f(ctx, inside{server: server, log: a.log})
+		if err := f(ctx, inside{server: server, log: a.log}); err != nil {
+			return err
+		}
+		if !a.served(ctx) {
+			c.say("%s: start one with `seckill serve`.", notServed)
+		}
+		return nil
 	})
+}
+
+// notServed is what an operator should know who changes or looks at sales then.
+const notServed = "No process serves this installation now"
+
+// served tells whether some process records what is bought. Where that cannot be
+// asked it is taken for granted.
+func (a *app) served(ctx context.Context) bool {
+	held, err := pg.NewLeader(a.pool, a.settings.Namespace, roleRecorder).Held(ctx)
+	return held || err != nil
 }
 
 // withApp opens the application, running nothing, and does f.

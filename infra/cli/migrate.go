@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -62,13 +63,21 @@ func (c console) printSchema(ctx context.Context, a addresses, asJSON bool) erro
 	}
 	seen := schema{Namespace: s.Namespace, Version: s.Version, Latest: s.Latest, Pending: append([]string{}, s.Pending...)}
 	if asJSON {
-		return c.json(seen)
+		return errors.Join(c.json(seen), tooNew(s))
 	}
 	fmt.Fprintf(c.out, "schema %s: version %d of %d\n", s.Namespace, s.Version, s.Latest)
 	if len(s.Pending) > 0 {
 		fmt.Fprintf(c.out, "to be applied: %s\n", strings.Join(s.Pending, ", "))
 	}
-	return nil
+	return tooNew(s)
+}
+
+// tooNew is a failure: this program may not work on such a schema.
+func tooNew(s pg.SchemaStatus) error {
+	if s.Version <= s.Latest {
+		return nil
+	}
+	return &told{sentence: fmt.Sprintf("the schema %s is newer than this program, which knows versions up to %d: use a newer seckill", s.Namespace, s.Latest)}
 }
 
 // joinClose gives what went wrong, in the work or in closing after it. Where

@@ -19,6 +19,9 @@ type reconcileCmd struct {
 func (r *reconcileCmd) Run(c console) error {
 	return c.withApp(func(ctx context.Context, a *app) error {
 		report, err := a.reconciler.Reconcile(ctx, r.Sale)
+		if errors.Is(err, commands.ErrNoCut) && !a.served(ctx) {
+			return &told{notServed + ", and the gate is closed or behind the log, so there is nothing exact to compare: start `seckill serve` first", err}
+		}
 		if errors.Is(err, commands.ErrNoCut) {
 			return &told{"the gate is closed or behind the log, so there is nothing exact to compare: is a recorder running (`seckill serve`)?", err}
 		}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"seckill/api"
+	"seckill/domain"
 )
 
 type saleCmd struct {
@@ -27,7 +28,7 @@ type saleCreateCmd struct {
 	File     string        `placeholder:"FILE" help:"A sale as the admin API takes it, in JSON (- reads stdin). Then no other flag is needed."`
 	Title    string        `placeholder:"TEXT" help:"Title of the sale."`
 	SKU      string        `name:"sku" placeholder:"SKU" help:"The item."`
-	Stock    int64         `placeholder:"N" help:"How many units there are."`
+	Stock    *int64        `placeholder:"N" help:"How many units there are."`
 	Price    string        `default:"0.00" placeholder:"AMOUNT" help:"Price of a unit, a decimal number. Default: ${default}."`
 	Currency string        `default:"CNY" placeholder:"CODE" help:"Its currency. Default: ${default}."`
 	Limit    int64         `default:"1" placeholder:"N" help:"Units a buyer may hold. Default: ${default}."`
@@ -42,8 +43,20 @@ func (s *saleCreateCmd) Validate() error {
 	if s.OpensAt != "" && s.OpensIn != 0 {
 		return errors.New("say either --opens-at or --opens-in")
 	}
-	if s.File == "" && (s.SKU == "" || s.Stock <= 0) {
-		return errors.New("name what is sold: --sku and a --stock of at least 1, or a --file")
+	if s.File != "" {
+		return nil
+	}
+	switch _, err := domain.ParseMoney(s.Price, s.Currency); {
+	case s.SKU == "" || s.Stock == nil:
+		return errors.New("name what is sold: --sku and --stock, or a --file")
+	case !domain.ValidSKU(s.SKU):
+		return errors.New("--sku must have 1 to 64 letters, digits, '.', '_' or '-'")
+	case *s.Stock < 0 || *s.Stock > domain.MaxQuantity:
+		return fmt.Errorf("--stock must be 0 to %d", domain.MaxQuantity)
+	case s.Limit < 1 || s.Limit > domain.MaxQuantity:
+		return fmt.Errorf("--limit must be 1 to %d", domain.MaxQuantity)
+	case err != nil:
+		return errors.New("--price must be a decimal amount such as 19.90 and --currency three capital letters such as CNY")
 	}
 	return nil
 }
@@ -57,10 +70,20 @@ func (s *saleCreateCmd) Run(c console) error {
 	return c.withAPI(func(ctx context.Context, in inside) error {
 		var sale api.AdminSaleView
 		if err := in.ask(ctx, http.MethodPost, "/api/v1/admin/sales", body, &sale); err != nil {
-			return err
+			return wrongSale(err)
 		}
 		return c.printSale(sale, s.JSON)
 	})
+}
+
+// wrongSale makes the refusal of a sale that cannot be a usage error: what was
+// asked for has to change.
+func wrongSale(err error) error {
+	var refusal *refused
+	if errors.As(err, &refusal) && refusal.problem.Code == string(domain.CodeInvalidRequest) {
+		return &usageError{err}
+	}
+	return err
 }
 
 func (s *saleCreateCmd) body() (any, error) {
@@ -84,7 +107,7 @@ func (s *saleCreateCmd) body() (any, error) {
 	}
 	return api.SaleBody{
 		Title: title, OpensAt: opens.Format(time.RFC3339Nano), ClosesAt: closes, LimitPerBuyer: s.Limit,
-		Items: []api.ItemBody{{SKU: s.SKU, Title: title, Price: s.Price, Currency: s.Currency, Stock: s.Stock}},
+		Items: []api.ItemBody{{SKU: s.SKU, Title: title, Price: s.Price, Currency: s.Currency, Stock: *s.Stock}},
 	}, nil
 }
 
@@ -163,10 +186,17 @@ type steering struct {
 
 func (s *steering) do(c console, action string) error {
 	return c.withAPI(func(ctx context.Context, in inside) error {
+		var before api.SaleView
 		var sale api.AdminSaleView
-		path := "/api/v1/admin/sales/" + url.PathEscape(s.Sale) + "/" + action
-		if err := in.ask(ctx, http.MethodPost, path, api.NoteBody{Note: s.Note}, &sale); err != nil {
+		id := url.PathEscape(s.Sale)
+		if err := in.ask(ctx, http.MethodGet, "/api/v1/sales/"+id, nil, &before); err != nil {
 			return err
+		}
+		if err := in.ask(ctx, http.MethodPost, "/api/v1/admin/sales/"+id+"/"+action, api.NoteBody{Note: s.Note}, &sale); err != nil {
+			return err
+		}
+		if sale.Version == before.Version {
+			c.say("Nothing changed: sale %s stood so already.", sale.ID)
 		}
 		return c.printSale(sale, s.JSON)
 	})

@@ -16,7 +16,7 @@ import (
 func (a *app) newServer(verifier api.Verifier, serviceOnly bool) (*api.Server, error) {
 	server, err := api.New(api.Deps{
 		Purchaser: a.purchaser, Finder: a.finder, Shower: a.shower, Operator: a.operator, Verifier: verifier,
-		Log: a.log, Now: a.env.Now, Metrics: a.metrics, Scrape: a.metrics.Handler(), Checks: a.checks(),
+		Log: a.log, Now: a.env.Now, Metrics: a.metrics, Scrape: a.metrics.Handler(), Checks: a.checks(verifier),
 	}, api.Options{Away: storeAway, ServiceOnly: serviceOnly})
 	if err != nil {
 		return nil, err
@@ -40,11 +40,7 @@ func (c console) verifier(ctx context.Context, log *slog.Logger) (api.Verifier, 
 	if err != nil {
 		return nil, err
 	}
-	v, err := api.SecretVerifier(secret, time.Now)
-	if err != nil {
-		return nil, usage("SECKILL_JWT_SECRET is no good as a secret: %w", err)
-	}
-	return v, nil
+	return api.SecretVerifier(secret, time.Now)
 }
 
 // maxStale is for how long the core projections may leave an event unapplied
@@ -52,8 +48,8 @@ func (c console) verifier(ctx context.Context, log *slog.Logger) (api.Verifier, 
 const maxStale = 10 * time.Second
 
 // checks are what must hold before this node takes requests.
-func (a *app) checks() []api.Check {
-	return []api.Check{
+func (a *app) checks(verifier api.Verifier) []api.Check {
+	checks := []api.Check{
 		{Name: "event_store", Ready: func(ctx context.Context) error {
 			_, err := a.sink.Head(ctx)
 			return err
@@ -71,4 +67,8 @@ func (a *app) checks() []api.Check {
 			return nil
 		}},
 	}
+	if keys, ok := verifier.(interface{ Ready(context.Context) error }); ok {
+		checks = append(checks, api.Check{Name: "tokens", Ready: keys.Ready})
+	}
+	return checks
 }

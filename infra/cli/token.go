@@ -11,7 +11,7 @@ import (
 
 type tokenCmd struct {
 	Buyer string        `required:"" placeholder:"ID" help:"Who the token is for."`
-	Role  string        `placeholder:"ROLE" help:"A role, such as admin."`
+	Role  string        `placeholder:"ROLE" help:"admin, or left out for a buyer."`
 	Tier  string        `placeholder:"TIER" help:"The buyer's tier."`
 	TTL   time.Duration `default:"24h" help:"How long it is valid."`
 	JSON  bool          `name:"json" help:"Print JSON."`
@@ -19,6 +19,9 @@ type tokenCmd struct {
 
 // Run prints a token.
 func (t *tokenCmd) Run(c console) error {
+	if t.Role != "" && t.Role != api.RoleAdmin {
+		return usage("there is no role %q: --role must be admin, or left out for a buyer", t.Role)
+	}
 	secret, err := signingSecret(c.settings)
 	if err != nil {
 		return err
@@ -37,6 +40,8 @@ func (t *tokenCmd) Run(c console) error {
 // signingSecret gives the secret that tokens are signed with here.
 func signingSecret(s config.Settings) ([]byte, error) {
 	switch {
+	case s.JWTSecret != "" && len(s.JWTSecret) < api.MinSecret:
+		return nil, usage("SECKILL_JWT_SECRET has %d bytes, which could be guessed: give it at least %d", len(s.JWTSecret), api.MinSecret)
 	case s.JWTSecret != "":
 		return []byte(string(s.JWTSecret)), nil
 	case s.JWKSURL != "":

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -138,9 +137,24 @@ func TestAnOperatorSteersASaleFromTheCommandLine(t *testing.T) {
 	wantOneSentence(t, Run(t, env, "sale", "show", "zzzzzzzz"), 1, "no such sale")
 	wantOneSentence(t, Run(t, append(env, "SECKILL_HTTP_ADDR="+server.addr), "serve"), 1, "is taken")
 
+	checkSaidTwice(t, env, sale.ID)
 	checkReplay(t, env, sale.ID)
 	checkMetrics(t, server.URL)
+	observer := Observe(t, ObserveOptions{Env: env})
+	StandingChecks(t, observer, sale.ID, map[string]string{bought["order_id"].(string): "alice"})
+	observer.Stop()
 	checkAfterwards(t, env, server)
+}
+
+// checkSaidTwice checks that an action which finds everything done says so.
+func checkSaidTwice(t *testing.T, env []string, sale string) {
+	t.Helper()
+	for range 2 {
+		again := Run(t, env, "sale", "close", sale)
+		if again.Code != 0 || !strings.Contains(again.Stderr, "Nothing changed") {
+			t.Errorf("closing a closed sale: exit code %d, stderr %q; want 0 and that nothing changed", again.Code, again.Stderr)
+		}
+	}
 }
 
 // checkMetrics checks that what happened is counted, and where everything stands.
@@ -175,10 +189,14 @@ func checkAfterwards(t *testing.T, env []string, server *Child) {
 	if code := server.Stop(); code != 0 {
 		t.Errorf("serve ended with %d after a signal, want 0", code)
 	}
-	if again := wantJSON[struct{ Sales []saleLine }](t, Run(t, env, "sale", "list", "--json")); len(again.Sales) != 1 {
+	listed := Run(t, env, "sale", "list", "--json")
+	if again := wantJSON[struct{ Sales []saleLine }](t, listed); len(again.Sales) != 1 {
 		t.Errorf("got sales %v after a restart, want one", again.Sales)
 	}
-	wantOneSentence(t, Run(t, env, "reconcile"), 1, "is a recorder running")
+	if !strings.Contains(listed.Stderr, "No process serves") {
+		t.Errorf("nobody serves, and the list says only %q", listed.Stderr)
+	}
+	wantOneSentence(t, Run(t, env, "reconcile"), 1, "No process serves")
 }
 
 // checkReplay checks the names of stored events and the filters.
@@ -220,57 +238,6 @@ func checkReplay(t *testing.T, env []string, sale string) {
 	}
 }
 
-func TestWhatCannotWorkIsToldInOneSentence(t *testing.T) {
-	t.Parallel()
-	free := "SECKILL_HTTP_ADDR=127.0.0.1:0"
-	nobody := "127.0.0.1:1"
-	r := NewRig(t)
-	rig := slices.Clip(append(r.Settings(t), free))
-	cases := map[string]struct {
-		env  []string
-		args []string
-		code int
-		says string
-	}{
-		"no command":             {nil, nil, 2, "expected one of"},
-		"an unknown command":     {nil, []string{"sell"}, 2, "sell"},
-		"an unknown flag":        {nil, []string{"serve", "--fast"}, 2, "--fast"},
-		"a missing flag":         {nil, []string{"token"}, 2, "--buyer"},
-		"an unknown role":        {nil, []string{"serve", "--roles", "api,cook"}, 2, `"cook"`},
-		"a strategy for later":   {nil, []string{"demo", "--strategy", "postgres"}, 2, "redis-async"},
-		"an unknown strategy":    {nil, []string{"demo", "--strategy", "luck"}, 2, "redis-async"},
-		"no Postgres":            {append(rig, "SECKILL_DATABASE_URL=postgres://u:secret@"+nobody+"/x"), []string{"serve"}, 1, "PostgreSQL at " + nobody},
-		"no Redis":               {append(rig, "SECKILL_REDIS_URL=redis://:secret@"+nobody+"/0"), []string{"serve"}, 1, "Redis at " + nobody},
-		"a schema that is not":   {append(rig, "SECKILL_NAMESPACE=nowhere"), []string{"serve"}, 1, "seckill migrate up"},
-		"a guessable secret":     {append(rig, "SECKILL_JWT_SECRET=short"), []string{"serve"}, 2, "SECKILL_JWT_SECRET"},
-		"an unknown event":       {rig, []string{"replay", "--type", "order.eaten"}, 2, "order.eaten"},
-		"a time without a zone":  {rig, []string{"sale", "create", "--sku", "a", "--stock", "1", "--opens-at", "2026-11-11T00:00:00"}, 2, "--opens-at"},
-		"an item that cannot be": {rig, []string{"sale", "create", "--sku", "a b", "--stock", "1"}, 1, "items[0].sku"},
-	}
-	for name, c := range cases {
-		t.Run(name, func(t *testing.T) {
-			done := Run(t, c.env, c.args...)
-			wantOneSentence(t, done, c.code, c.says)
-			if strings.Contains(done.Stderr, "secret@") {
-				t.Errorf("a secret is shown: %q", done.Stderr)
-			}
-		})
-	}
-}
-
-func TestEveryWrongSettingIsToldAtOnce(t *testing.T) {
-	t.Parallel()
-	done := Run(t, []string{"SECKILL_HTTP_ADDR=nowhere", "SECKILL_NAMESPACE=Ä", "SECKILL_REDIS_URL=http://x"}, "serve")
-	if done.Code != 2 {
-		t.Errorf("exit code %d, want 2", done.Code)
-	}
-	for _, name := range []string{"SECKILL_HTTP_ADDR", "SECKILL_NAMESPACE", "SECKILL_REDIS_URL"} {
-		if !strings.Contains(done.Stderr, name) {
-			t.Errorf("%s is not told in %q", name, done.Stderr)
-		}
-	}
-}
-
 func TestASchemaIsMadeByMigrateAndANewerOneIsRefused(t *testing.T) {
 	t.Parallel()
 	r := NewRig(t)
@@ -296,6 +263,9 @@ func TestASchemaIsMadeByMigrateAndANewerOneIsRefused(t *testing.T) {
 	}
 	set(after.Latest + 1)
 	wantOneSentence(t, Run(t, env, "serve"), 1, "newer seckill")
+	if status := Run(t, env, "migrate", "status"); status.Code != 1 || !strings.Contains(status.Stderr, "newer seckill") || !strings.Contains(status.Stdout, "version") {
+		t.Errorf("status of a newer schema: exit code %d, %q and %q; want 1, the version and a warning", status.Code, status.Stdout, status.Stderr)
+	}
 	set(after.Latest - 1)
 	wantOneSentence(t, Run(t, env, "serve"), 1, "seckill migrate up")
 }
@@ -309,6 +279,7 @@ func TestAFindingOfReconcileIsExitCodeThree(t *testing.T) {
 	if done := Run(t, env, "reconcile", "--sale", sale.ID); done.Code != 0 {
 		t.Fatalf("exit code %d before anything was broken:\n%s", done.Code, done.Stdout)
 	}
+	StandingChecks(t, r.Node(t, NodeOptions{APIOnly: true}), sale.ID, nil)
 	inventUnit(t, r)
 	done := Run(t, env, "reconcile", "--sale", sale.ID, "--json")
 	var report struct {
@@ -369,6 +340,7 @@ func TestRolesInSeparateProcessesServeOneSale(t *testing.T) {
 		return nil
 	})
 	awaitStatus(t, front.URL, order, token, "placed")
+	StandingChecks(t, r.Node(t, NodeOptions{APIOnly: true}), sale.ID, map[string]string{order: "alice"})
 	// A process without the api role answers for its health and metrics alone.
 	for path, want := range map[string]int{"/healthz": 200, "/readyz": 200, "/metrics": 200, "/api/v1/sales": 404} {
 		answer, err := NewClient(back.URL).Call(http.MethodGet, path, "", "", nil)

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"seckill/infra/embedded"
 )
 
 // demoKeys are the keys of demo --json, as the contract lists them.
@@ -14,10 +16,12 @@ var demoKeys = []string{
 	"drift", "accept_per_s", "placed_per_s", "p50_ms", "p99_ms", "drain_ms",
 }
 
-// runDemo runs a demo to its end and gives its result.
-func runDemo(t *testing.T, args ...string) map[string]any {
+// runDemo runs a demo to its end and gives its result, once what it left has
+// passed the standing checks.
+func runDemo(t *testing.T, o ObserveOptions, args ...string) map[string]any {
 	t.Helper()
-	done := Run(t, []string{"SECKILL_HTTP_ADDR=127.0.0.1:0"}, append([]string{"demo", "--exit", "--json"}, args...)...)
+	env := []string{"SECKILL_HTTP_ADDR=127.0.0.1:0", "SECKILL_DATA_DIR=" + o.Dir, "SECKILL_REDIS_BIN=" + o.RedisBin}
+	done := Run(t, env, append([]string{"demo", "--exit", "--json"}, args...)...)
 	if done.Code != 0 {
 		t.Fatalf("exit code %d, want 0:\n%s", done.Code, done.Stderr)
 	}
@@ -32,6 +36,15 @@ func runDemo(t *testing.T, args ...string) map[string]any {
 	if strings.Contains(done.Stderr, "\x1b") {
 		t.Errorf("stderr holds cursor codes although it is no terminal: %q", done.Stderr)
 	}
+	o.Alone = true
+	observer := Observe(t, o)
+	sale := result["sale_id"].(string)
+	observer.AwaitOpen(t, sale)
+	orders := ordersOf(t, observer, sale)
+	if accepted := result["accepted"].(float64); float64(len(orders)) != accepted {
+		t.Errorf("the log decided %d orders, and %v purchases were accepted", len(orders), accepted)
+	}
+	StandingChecks(t, observer, sale, orders)
 	return result
 }
 
@@ -47,7 +60,7 @@ func wantNumbers(t *testing.T, result map[string]any, want map[string]float64) {
 func TestADemoSellsExactlyItsStockAndProvesIt(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	result := runDemo(t, "--stock", "200", "--buyers", "1000", "--data", dir)
+	result := runDemo(t, ObserveOptions{Dir: dir}, "--stock", "200", "--buyers", "1000")
 	wantNumbers(t, result, map[string]float64{
 		"stock": 200, "buyers": 1000, "accepted": 200, "placed": 200, "sold_out": 800, "errors": 0,
 		"oversold": 0, "undersold": 0, "drift": 0,
@@ -65,13 +78,13 @@ func TestADemoSellsExactlyItsStockAndProvesIt(t *testing.T) {
 
 func TestADemoWithMoreStockThanBuyersSellsToEveryBuyer(t *testing.T) {
 	t.Parallel()
-	result := runDemo(t, "--stock", "500", "--buyers", "100", "--data", t.TempDir())
+	result := runDemo(t, ObserveOptions{Dir: t.TempDir()}, "--stock", "500", "--buyers", "100")
 	wantNumbers(t, result, map[string]float64{"accepted": 100, "placed": 100, "sold_out": 0, "oversold": 0, "undersold": 0, "drift": 0})
 }
 
 func TestADemoWorksOnAnImitatedRedis(t *testing.T) {
 	t.Parallel()
-	result := runDemo(t, "--stock", "50", "--buyers", "300", "--data", t.TempDir(), "--redis-bin", "miniredis")
+	result := runDemo(t, ObserveOptions{Dir: t.TempDir(), RedisBin: embedded.InProcessRedis}, "--stock", "50", "--buyers", "300")
 	wantNumbers(t, result, map[string]float64{
 		"accepted": 50, "placed": 50, "sold_out": 250, "errors": 0, "oversold": 0, "undersold": 0, "drift": 0,
 	})

@@ -221,6 +221,10 @@ func TestB68TimesAreInstantsWhateverTheZoneOfTheMachine(t *testing.T) {
 			if bare := opens("2026-11-01T01:30:00"); bare.Status != http.StatusUnprocessableEntity {
 				t.Errorf("a time without a zone: %d, want 422", bare.Status)
 			}
+			observer := rig.Node(t, NodeOptions{APIOnly: true})
+			for _, sale := range []Answer{summer, winter} {
+				StandingChecks(t, observer, sale.Text("id"), nil)
+			}
 		})
 	}
 }
