@@ -91,20 +91,20 @@ func storedSeals(ctx context.Context, stored StoredSeals) sealSeq {
 	}
 }
 
-// errEnough ends a reading early.
-type errEnough struct{}
+// enoughSeals ends a reading early.
+type enoughSeals struct{}
 
-func (errEnough) Error() string { return "enough" }
+func (enoughSeals) Error() string { return "enough" }
 
 func exportedSeals(exported ExportedSeals) sealSeq {
 	return func(yield func(*seal.Seal, error) bool) {
 		err := exported.Each(func(s *seal.Seal) error {
 			if !yield(s, nil) {
-				return errEnough{}
+				return enoughSeals{}
 			}
 			return nil
 		})
-		if err != nil && err != (errEnough{}) {
+		if err != nil && err != (enoughSeals{}) {
 			yield(nil, err)
 		}
 	}

@@ -132,19 +132,19 @@ func lastCommon(ctx context.Context, log LossLog, book LossBook) (int64, error) 
 			return err
 		}
 		if len(stored) == 0 || !stored[0].Equal(s) {
-			return errEnough{}
+			return enoughSeals{}
 		}
 		h, ok, err := log.HashAt(ctx, s.Last)
 		if err != nil {
 			return err
 		}
 		if !ok || h != s.Head {
-			return errEnough{}
+			return enoughSeals{}
 		}
 		common = s.Number
 		return nil
 	})
-	if errors.Is(err, errEnough{}) {
+	if errors.Is(err, enoughSeals{}) {
 		err = nil
 	}
 	return common, err
