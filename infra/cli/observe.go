@@ -54,12 +54,19 @@ func (a *app) sample(ctx context.Context) error {
 	}
 }
 
-// sampleProgress shows the head, the relay's place, and where each projection and
-// shard stands.
+// sampleProgress shows the head, the relay's place, what is sealed, and where each
+// projection and shard stands.
 func (a *app) sampleProgress(ctx context.Context) error {
 	d, err := a.progress.Details(ctx)
 	if err != nil {
 		return err
+	}
+	sealed, err := a.sink.LastSeal(ctx)
+	if err != nil {
+		return err
+	}
+	if sealed != nil {
+		a.metrics.SealedAt(sealed.Last)
 	}
 	now := a.env.Now()
 	a.metrics.LogAt(d.Head.Number)
