@@ -27,7 +27,7 @@ func (r *replayCmd) printPast(ctx context.Context, log eventstore.Reader, at pla
 	if at.at.IsZero() {
 		at.at = past.RecordedAt
 	}
-	switch view := newPastView(past, at.at); {
+	switch view := (pastView{past, at.at}); {
 	case r.JSON:
 		return view.lines(out)
 	case r.CSV:

@@ -64,35 +64,26 @@ type (
 	}
 )
 
-// pastView is a past as it is printed.
+// pastView is a past as it is printed; the state of a sale is that of a time.
 type pastView struct {
-	head   pastLine
-	sales  []pastSaleLine
-	stocks []pastStockLine
-	orders []pastOrderLine
+	*commands.Past
+	at time.Time
 }
 
-// newPastView gives the view of a past; the state of a sale is that of a time.
-func newPastView(p *commands.Past, at time.Time) pastView {
-	v := pastView{head: pastLine{
-		Kind: "as_of", Position: p.At.Number, Hash: p.At.Hash.String(), RecordedAt: stamp(p.RecordedAt), Events: p.Events,
-	}}
-	for _, s := range p.Sales {
-		pauses := s.Pauses
-		if pauses == nil {
-			pauses = []domain.PauseReason{}
-		}
-		v.sales = append(v.sales, pastSaleLine{"sale", s.ID, s.Version, string(s.StateAt(at)), s.Terms, pauses})
+func (v pastView) head() pastLine {
+	return pastLine{Kind: "as_of", Position: v.At.Number, Hash: v.At.Hash.String(), RecordedAt: stamp(v.RecordedAt), Events: v.Events}
+}
+
+func (v pastView) sale(s *commands.PastSale) pastSaleLine {
+	pauses := s.Pauses
+	if pauses == nil {
+		pauses = []domain.PauseReason{}
 	}
-	for _, s := range p.Stocks {
-		v.stocks = append(v.stocks, pastStockLine{
-			"stock", s.Key.Sale, s.Key.SKU, s.Key.Bucket, s.Version, s.Released, s.Reserved, s.Returned, s.Left(),
-		})
-	}
-	for i := range p.Orders {
-		v.orders = append(v.orders, newPastOrder(&p.Orders[i]))
-	}
-	return v
+	return pastSaleLine{"sale", s.ID, s.Version, string(s.StateAt(v.at)), s.Terms, pauses}
+}
+
+func newPastStock(s *commands.PastStock) pastStockLine {
+	return pastStockLine{"stock", s.Key.Sale, s.Key.SKU, s.Key.Bucket, s.Version, s.Released, s.Reserved, s.Returned, s.Left()}
 }
 
 func newPastOrder(o *commands.PastOrder) pastOrderLine {
@@ -126,26 +117,17 @@ func stamp(t time.Time) string {
 
 func (v pastView) lines(out *bufio.Writer) error {
 	write := newLines(out)
-	if err := write(v.head); err != nil {
-		return err
-	}
-	for _, group := range []func() error{each(v.sales, write), each(v.stocks, write), each(v.orders, write)} {
-		if err := group(); err != nil {
-			return err
-		}
-	}
-	return nil
+	err := write(v.head())
+	each(v.Sales, &err, func(s *commands.PastSale) error { return write(v.sale(s)) })
+	each(v.Stocks, &err, func(s *commands.PastStock) error { return write(newPastStock(s)) })
+	each(v.Orders, &err, func(o *commands.PastOrder) error { return write(newPastOrder(o)) })
+	return err
 }
 
-// each gives what writes every line of a list.
-func each[T any](list []T, write func(any) error) func() error {
-	return func() error {
-		for i := range list {
-			if err := write(list[i]); err != nil {
-				return err
-			}
-		}
-		return nil
+// each does f with everything of a list until there is an error.
+func each[T any](list []*T, err *error, f func(*T) error) {
+	for i := 0; *err == nil && i < len(list); i++ {
+		*err = f(list[i])
 	}
 }
 
@@ -153,22 +135,19 @@ func (v pastView) sheet(out *bufio.Writer) error {
 	row := newSheet(out)
 	err := row("kind", "sale_id", "order_id", "buyer_id", "sku", "bucket", "version", "state", "reason", "released", "reserved", "returned",
 		"available", "units", "amount", "currency", "refund_due", "placed_at", "pay_by", "title")
-	for _, s := range v.sales {
-		if err == nil {
-			err = row("sale", s.SaleID, "", "", "", "", s.Version, s.State, "", "", "", "", "", "", "", "", "", "", "", s.Title)
-		}
-	}
-	for _, s := range v.stocks {
-		if err == nil {
-			err = row("stock", s.SaleID, "", "", s.SKU, s.Bucket, s.Version, "", "", s.Released, s.Reserved, s.Returned, s.Available, "", "", "", "", "", "", "")
-		}
-	}
-	for _, o := range v.orders {
-		if err == nil {
-			err = row("order", o.SaleID, o.OrderID, o.BuyerID, "", "", o.Version, o.Status, o.Reason, "", "", "", "", o.units(), o.Amount, o.Currency,
-				o.RefundDue, o.PlacedAt, o.PayBy, "")
-		}
-	}
+	each(v.Sales, &err, func(sale *commands.PastSale) error {
+		s := v.sale(sale)
+		return row("sale", s.SaleID, "", "", "", "", s.Version, s.State, "", "", "", "", "", "", "", "", "", "", "", s.Title)
+	})
+	each(v.Stocks, &err, func(stock *commands.PastStock) error {
+		s := newPastStock(stock)
+		return row("stock", s.SaleID, "", "", s.SKU, s.Bucket, s.Version, "", "", s.Released, s.Reserved, s.Returned, s.Available, "", "", "", "", "", "", "")
+	})
+	each(v.Orders, &err, func(order *commands.PastOrder) error {
+		o := newPastOrder(order)
+		return row("order", o.SaleID, o.OrderID, o.BuyerID, "", "", o.Version, o.Status, o.Reason, "", "", "", "", o.units(), o.Amount, o.Currency,
+			o.RefundDue, o.PlacedAt, o.PayBy, "")
+	})
 	return err
 }
 
@@ -180,24 +159,26 @@ func (o *pastOrderLine) units() (n int64) {
 }
 
 func (v pastView) tables(out *bufio.Writer) error {
-	if v.head.Position == 0 {
+	if v.At.Number == 0 {
 		_, err := fmt.Fprintln(out, "Nothing was recorded by then.")
 		return err
 	}
-	fmt.Fprintf(out, "As of position %d, recorded at %s, hash %s (%d events folded).\n", v.head.Position, v.head.RecordedAt, v.head.Hash, v.head.Events)
+	head := v.head()
+	fmt.Fprintf(out, "As of position %d, recorded at %s, hash %s (%d events folded).\n", head.Position, head.RecordedAt, head.Hash, head.Events)
 	sales := newTable("sale", "title", "state", "version", "opens", "closes", "limit")
 	numbers(sales, 4, 7)
-	for _, s := range v.sales {
-		sales.AppendRow(table.Row{s.SaleID, s.Title, s.State, s.Version, stamp(s.OpensAt), stamp(s.ClosesAt), s.LimitPerBuyer})
+	for _, s := range v.Sales {
+		sales.AppendRow(table.Row{s.ID, s.Terms.Title, s.StateAt(v.at), s.Version, stamp(s.Terms.OpensAt), stamp(s.Terms.ClosesAt), s.Terms.LimitPerBuyer})
 	}
 	stocks := newTable("sale", "item", "bucket", "released", "reserved", "returned", "available", "version")
 	numbers(stocks, 3, 4, 5, 6, 7, 8)
-	for _, s := range v.stocks {
-		stocks.AppendRow(table.Row{s.SaleID, s.SKU, s.Bucket, s.Released, s.Reserved, s.Returned, s.Available, s.Version})
+	for _, s := range v.Stocks {
+		stocks.AppendRow(table.Row{s.Key.Sale, s.Key.SKU, s.Key.Bucket, s.Released, s.Reserved, s.Returned, s.Left(), s.Version})
 	}
 	orders := newTable("order", "sale", "buyer", "status", "units", "amount", "placed", "version")
 	numbers(orders, 5, 6, 8)
-	for _, o := range v.orders {
+	for _, order := range v.Orders {
+		o := newPastOrder(order)
 		status := o.Status
 		if o.Reason != "" {
 			status += " (" + o.Reason + ")"

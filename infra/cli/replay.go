@@ -134,9 +134,12 @@ func begin(ctx context.Context, log eventstore.Reader, from int64, since time.Ti
 
 func (r *replayCmd) print(ctx context.Context, log eventstore.Reader, f eventstore.Filter, out *bufio.Writer) error {
 	write := r.writer(out)
-	var after int64
+	read := findPages(log, f)
+	if f.Stream != "" {
+		read = streamPages(log, f)
+	}
 	for {
-		page, err := log.Find(ctx, f, after, replayPage)
+		page, more, err := read(ctx)
 		if err != nil {
 			return err
 		}
@@ -144,9 +147,8 @@ func (r *replayCmd) print(ctx context.Context, log eventstore.Reader, f eventsto
 			if err := write(&page[i]); err != nil {
 				return fmt.Errorf("print position %d: %w", page[i].Position, err)
 			}
-			after = page[i].Position
 		}
-		if len(page) == replayPage {
+		if more {
 			continue
 		}
 		if !r.Follow {
@@ -161,4 +163,40 @@ func (r *replayCmd) print(ctx context.Context, log eventstore.Reader, f eventsto
 		case <-time.After(followEvery):
 		}
 	}
+}
+
+// pages gives the next page of what was asked for; more tells whether another one
+// is there already.
+type pages func(ctx context.Context) (page []eventstore.Record, more bool, err error)
+
+func findPages(log eventstore.Reader, f eventstore.Filter) pages {
+	var after int64
+	return func(ctx context.Context) ([]eventstore.Record, bool, error) {
+		page, err := log.Find(ctx, f, after, replayPage)
+		if len(page) > 0 {
+			after = page[len(page)-1].Position
+		}
+		return page, len(page) == replayPage, err
+	}
+}
+
+// streamPages reads a stream by its versions: to find its records by position
+// would sort all that is left of it for every page.
+func streamPages(log eventstore.Reader, f eventstore.Filter) pages {
+	var after int64
+	return func(ctx context.Context) ([]eventstore.Record, bool, error) {
+		page, err := log.ReadStream(ctx, f.Stream, after, replayPage)
+		more := len(page) == replayPage
+		if len(page) > 0 {
+			last := &page[len(page)-1]
+			after, more = last.Version, more && (f.To == 0 || last.Position < f.To)
+		}
+		return slices.DeleteFunc(page, func(r eventstore.Record) bool { return !chosen(f, &r) }), more, err
+	}
+}
+
+// chosen tells whether a filter chooses a record of its stream.
+func chosen(f eventstore.Filter, r *eventstore.Record) bool {
+	return r.Position >= f.From && (f.To == 0 || r.Position <= f.To) && (f.Type == "" || r.Type == f.Type) &&
+		(f.SaleID == "" || r.SaleID == f.SaleID) && (f.OrderID == "" || r.OrderID == f.OrderID)
 }

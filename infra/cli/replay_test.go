@@ -3,8 +3,10 @@ package cli
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/csv"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -135,14 +137,14 @@ func TestAPastIsPrintedInThreeForms(t *testing.T) {
 	price := domain.Money{Minor: 1990, Currency: "CNY"}
 	past := &commands.Past{
 		At: eventstore.Mark{Number: 4}, RecordedAt: at, Events: 4,
-		Sales:  []commands.PastSale{{Sale: domain.Sale{ID: "28t5cy4t", Version: 1, Terms: domain.SaleTerms{Title: "=mugs", OpensAt: at, ClosesAt: at.Add(time.Hour)}}}},
-		Stocks: []commands.PastStock{{Key: domain.StockKey{Sale: "28t5cy4t", SKU: "mug"}, Account: domain.Account{Version: 2, Released: 5, Reserved: 2}}},
-		Orders: []commands.PastOrder{
+		Sales:  []*commands.PastSale{{Sale: domain.Sale{ID: "28t5cy4t", Version: 1, Terms: domain.SaleTerms{Title: "=mugs", OpensAt: at, ClosesAt: at.Add(time.Hour)}}}},
+		Stocks: []*commands.PastStock{{Key: domain.StockKey{Sale: "28t5cy4t", SKU: "mug"}, Account: domain.Account{Version: 2, Released: 5, Reserved: 2}}},
+		Orders: []*commands.PastOrder{
 			{PlacedAt: at, Order: domain.Order{ID: "o1", Status: domain.OrderStatusPlaced, BuyerID: "ann", Amount: price, Lines: []domain.OrderLine{{SKU: "mug", Quantity: 2, Price: price}}}},
 			{PlacedAt: at, Order: domain.Order{ID: "o2", Status: domain.OrderStatusRejected, Reason: domain.RejectedLost}},
 		},
 	}
-	view := newPastView(past, at)
+	view := pastView{past, at}
 	for name, c := range map[string]struct {
 		print func(*bufio.Writer) error
 		want  []string
@@ -180,6 +182,53 @@ func TestNothingCanBeWrittenByTheSessionsOfReplay(t *testing.T) {
 	} {
 		if _, err := pool.Exec(ctx, sql, pgx.QueryExecModeSimpleProtocol); pg.SQLState(err) != readOnly {
 			t.Errorf("%s: got %v, want it refused as read-only", sql, err)
+		}
+	}
+}
+
+// longStream is a log of one stream, at every other position.
+type longStream struct {
+	eventstore.Reader // no other method may be called
+	records           []eventstore.Record
+	reads             int
+}
+
+func (l *longStream) ReadStream(_ context.Context, stream string, after int64, max int) ([]eventstore.Record, error) {
+	l.reads++
+	rest := l.records[min(int(after), len(l.records)):]
+	return slices.Clone(rest[:min(max, len(rest))]), nil
+}
+
+func TestAStreamIsReadByItsVersionsWhateverElseIsAskedFor(t *testing.T) {
+	l := &longStream{}
+	for v := range int64(2*replayPage + 10) {
+		l.records = append(l.records, eventstore.Record{Position: 2 * (v + 1), Version: v + 1, Stream: "s", Type: "a", SaleID: "x"})
+	}
+	l.records[5].Type, l.records[2001].Type = "b", "b"
+	for name, c := range map[string]struct {
+		filter       eventstore.Filter
+		count, reads int
+		first        int64
+	}{
+		"all":        {eventstore.Filter{}, 2*replayPage + 10, 3, 1},
+		"from":       {eventstore.Filter{From: 2001}, replayPage + 10, 3, 1001},
+		"to":         {eventstore.Filter{To: 10}, 5, 1, 1},
+		"a type":     {eventstore.Filter{Type: "b"}, 2, 3, 6},
+		"other sale": {eventstore.Filter{SaleID: "y"}, 0, 3, 0},
+		"an order":   {eventstore.Filter{OrderID: "o"}, 0, 3, 0},
+	} {
+		c.filter.Stream, l.reads = "s", 0
+		read := streamPages(l, c.filter)
+		var got []eventstore.Record
+		for more := true; more; {
+			page, again, err := read(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, more = append(got, page...), again
+		}
+		if len(got) != c.count || l.reads != c.reads || (len(got) > 0 && got[0].Version != c.first) {
+			t.Errorf("%s: got %d records in %d reads, want %d in %d, beginning with version %d", name, len(got), l.reads, c.count, c.reads, c.first)
 		}
 	}
 }

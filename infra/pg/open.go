@@ -111,6 +111,10 @@ func tuneSession(cc *pgx.ConnConfig, opts Options) {
 	params["timezone"] = "UTC"
 	if opts.ReadOnly {
 		params["default_transaction_read_only"] = "on"
+		// Who only reads pages through the log by an index. While a young table has
+		// no statistics, a bitmap would be taken for cheap, and all that is left
+		// would be sorted for every page.
+		params["enable_bitmapscan"] = "off"
 	}
 	dialer := &net.Dialer{
 		Timeout:         opts.ConnectTimeout,
