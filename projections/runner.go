@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"seckill/eventstore"
@@ -18,6 +19,7 @@ type Runner struct {
 	projection Projection
 	row        checkpoint
 	kick       chan struct{}
+	goal       atomic.Int64 // the end of the newest batch that was left to the store
 
 	mu      sync.Mutex // held while applying; guards what follows
 	at      eventstore.Mark
@@ -51,7 +53,7 @@ func (r *Runner) Deliver(ctx context.Context, b eventstore.Batch) {
 		return
 	}
 	if r.state.failing() {
-		r.wake()
+		r.leave(b)
 		return
 	}
 	r.mu.Lock() // for the length of one page at most, where the runner catches up
@@ -59,11 +61,22 @@ func (r *Runner) Deliver(ctx context.Context, b eventstore.Batch) {
 	switch err := r.apply(ctx, b); {
 	case errors.Is(err, errGap):
 		r.state.gap()
-		r.wake()
+		r.leave(b)
 	case err != nil:
 		r.state.fail(r, err)
-		r.wake()
+		r.leave(b)
 	}
+}
+
+// leave leaves a batch to the store, which is read at least to its end.
+func (r *Runner) leave(b eventstore.Batch) {
+	for {
+		goal := r.goal.Load()
+		if b.Last.Number <= goal || r.goal.CompareAndSwap(goal, b.Last.Number) {
+			break
+		}
+	}
+	r.wake()
 }
 
 // wake lets the runner read on from the store. It never blocks.
@@ -119,7 +132,8 @@ func (r *Runner) catchUp(ctx context.Context) {
 	}
 }
 
-// readOn applies the next page of the store; more tells whether it was full.
+// readOn applies the next page of the store; more tells whether it was full, or
+// ended before what was left to the store: shared pages may be a little old.
 // Once begun it is not cancelled with ctx: it has its own deadline.
 func (r *Runner) readOn(ctx context.Context) (more bool, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.p.options.Deadline)
@@ -150,7 +164,8 @@ func (r *Runner) readOn(ctx context.Context) (more bool, err error) {
 			b.Records = append(b.Records, records[i])
 		}
 	}
-	return b.Last.Number%r.p.pages.size == 0, r.apply(ctx, b)
+	more = b.Last.Number%r.p.pages.size == 0 || b.Last.Number < r.goal.Load()
+	return more, r.apply(ctx, b)
 }
 
 func (r *Runner) learn(ctx context.Context) error {

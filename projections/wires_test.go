@@ -174,6 +174,11 @@ func (h *house) brought() {
 	h.t.Helper()
 	last := lastPositions(h.records())
 	var late []string
+	defer func() {
+		if h.t.Failed() {
+			h.t.Logf("behind are %v", late)
+		}
+	}()
 	h.eventually("every shard has its last record", func() bool {
 		stats, err := h.progress(projections.All()).Stats(h.ctx())
 		if err != nil {
@@ -231,3 +236,15 @@ type swallower struct {
 func (s swallower) Projection() string                      { return s.projection }
 func (s swallower) Shard() int                              { return s.shard }
 func (swallower) Deliver(context.Context, eventstore.Batch) {}
+
+// knock sends a message to every shard that says nothing.
+func (h *house) knock(w *wire) {
+	h.t.Helper()
+	for shard := range eventstore.DefaultShards {
+		m := message.NewMessage(fmt.Sprint("knock ", shard), []byte("knock"))
+		m.Metadata.Set(bus.ShardHeader, fmt.Sprint(shard))
+		if err := w.Publish(w.topics()(shard), m); err != nil {
+			h.t.Fatal(err)
+		}
+	}
+}
