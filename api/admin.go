@@ -175,10 +175,16 @@ func (r *reader) instant(field, text string) time.Time {
 	return time.Time{}
 }
 
-func (r *reader) money(field, amount, currency string) domain.Money {
+// money reads the price of an item; at gives the whole name of a field of it.
+func (r *reader) money(at func(string) string, amount, currency string) domain.Money {
 	m, err := domain.ParseMoney(amount, currency)
-	if err != nil {
-		r.bad = append(r.bad, domain.FieldError{Field: field, Reason: "want a decimal amount such as 19.90, and a currency of three capital letters"})
+	if err == nil {
+		return m
 	}
+	if _, err := domain.ParseMoney("1", currency); err != nil {
+		r.bad = append(r.bad, domain.FieldError{Field: at("currency"), Reason: wantCurrency})
+		return m
+	}
+	r.bad = append(r.bad, domain.FieldError{Field: at("price"), Reason: wantAmount})
 	return m
 }

@@ -21,11 +21,14 @@ const maxBody = 16 << 10
 const bodyBudget = 5 * time.Second
 
 // readJSON reads the body of a request into buf, which is emptied first, and
-// refuses what is not JSON by its Content-Type (415), too large (413), or no JSON
+// refuses what is not JSON by its Content-Type (415), compressed (415), too large (413), or no JSON
 // text (400). optional: no body at all is fine, and leaves buf empty.
 func readJSON(c echo.Context, buf *bytes.Buffer, optional bool) error {
 	buf.Reset()
 	r := c.Request()
+	if enc := r.Header.Get(echo.HeaderContentEncoding); enc != "" && !strings.EqualFold(enc, "identity") {
+		return invalid(http.StatusUnsupportedMediaType, "Compressed bodies are not taken: please send it as it is, without Content-Encoding.")
+	}
 	plain := isJSON(r.Header)
 	if !plain && !optional {
 		return errNotJSON()
@@ -89,9 +92,6 @@ func bodyProblem(err error) error {
 
 // isJSON tells whether the headers say that the body is plain JSON.
 func isJSON(h http.Header) bool {
-	if enc := h.Get(echo.HeaderContentEncoding); enc != "" && !strings.EqualFold(enc, "identity") {
-		return false
-	}
 	ct := h.Get(echo.HeaderContentType)
 	if ct == echo.MIMEApplicationJSON {
 		return true

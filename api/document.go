@@ -18,7 +18,10 @@ const documentIntro = `A flash-sale engine: many buyers, few units, nobody sold 
 
 Times are RFC 3339 with a zone, ids are strings, money is a decimal string and a currency. Every answer carries X-Trace-Id;
 a traceparent that comes in is continued. Every refusal and every error is application/problem+json with a code that never
-changes and a detail in the language of Accept-Language (en, zh). A JSON body has at most 16 KiB and no unknown fields.`
+changes and a detail in the language of Accept-Language (en, zh). A JSON body has at most 16 KiB and no unknown fields.
+HEAD is answered as GET is, without the body. What is no HTTP request that we can read (a malformed request line, address or
+header, headers over 32 KiB, a transfer coding that is not known) is answered by the HTTP server itself, in plain text with
+400, 431, 501 or 505, and has no X-Trace-Id.`
 
 // documentOf writes the document, with the header that every answer carries.
 // Answers may get more fields later, so only what callers send is closed.

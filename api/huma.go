@@ -159,15 +159,7 @@ func fromHuma(status int, errs []error) *refusal {
 		if !errors.As(err, &d) {
 			continue
 		}
-		// huma writes a bound of 2147483647 as a float.
-		field := domain.FieldError{Field: d.Location, Reason: strings.ReplaceAll(d.Message, "2.147483647e+09", "2147483647")}
-		if d.Location == "body" && strings.HasPrefix(d.Message, "json: ") {
-			field.Reason = "has a field of the wrong type"
-		}
-		for _, place := range []string{"body.", "query.", "path.", "header."} {
-			field.Field = strings.TrimPrefix(field.Field, place)
-		}
-		r.Fields = append(r.Fields, field)
+		r.Fields = append(r.Fields, ofHuma(d.Location, d.Message))
 	}
 	return r
 }

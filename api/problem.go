@@ -65,7 +65,7 @@ func (r *refusal) document(language, trace string) *Problem {
 		p.OpensAt = &at
 	}
 	for _, f := range r.Fields {
-		p.Errors = append(p.Errors, ProblemField{Field: shownField(f.Field), Reason: f.Reason})
+		p.Errors = append(p.Errors, ProblemField{Field: shownField(f.Field), Reason: reasonIn(language, f.Reason)})
 	}
 	slices.SortStableFunc(p.Errors, func(a, b ProblemField) int { return strings.Compare(a.Field, b.Field) })
 	return p
@@ -108,11 +108,12 @@ func (r *refusal) write(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	p.headers(c.Response().Header(), language)
-	c.Response().WriteHeader(p.Status)
-	if c.Request().Method == http.MethodHead {
-		return nil
+	h := c.Response().Header()
+	p.headers(h, language)
+	if allow := h.Get(echo.HeaderAllow); allow != "" {
+		h.Set(echo.HeaderAllow, allowed(allow))
 	}
+	c.Response().WriteHeader(p.Status)
 	_, err = c.Response().Write(body)
 	return err
 }

@@ -119,8 +119,15 @@ func New(deps Deps, opts Options) (*Server, error) {
 	return s, nil
 }
 
-// ServeHTTP answers one request.
-func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.echo.ServeHTTP(w, r) }
+// ServeHTTP answers one request; HEAD as GET, of which the HTTP server, who has
+// the request as it came, leaves the body out.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method == http.MethodHead {
+		r = r.WithContext(r.Context())
+		r.Method = http.MethodGet
+	}
+	s.echo.ServeHTTP(w, r)
+}
 
 // Drain answers every long poll that waits, and every later one, at once with
 // what is known. Call it before shutting the HTTP server down.
@@ -131,12 +138,14 @@ func (s *Server) Drain() { s.drain() }
 // minutes of idleness.
 func (s *Server) HTTPServer() *http.Server {
 	return &http.Server{
-		Handler:           s,
-		ReadHeaderTimeout: 5 * time.Second,
-		WriteTimeout:      time.Minute,
-		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    32 << 10,
-		ErrorLog:          slog.NewLogLogger(s.Log.Handler(), slog.LevelDebug),
+		Handler: s,
+		// OPTIONS * is answered as everything else is.
+		DisableGeneralOptionsHandler: true,
+		ReadHeaderTimeout:            5 * time.Second,
+		WriteTimeout:                 time.Minute,
+		IdleTimeout:                  2 * time.Minute,
+		MaxHeaderBytes:               32 << 10,
+		ErrorLog:                     slog.NewLogLogger(s.Log.Handler(), slog.LevelDebug),
 	}
 }
 

@@ -150,8 +150,10 @@ func checkJSON(at string, value []byte, bad []domain.FieldError) []domain.FieldE
 	case 't', 'f', 'n':
 		return bad
 	}
-	if _, ok := wholeNumber(value); !ok {
-		bad = append(bad, domain.FieldError{Field: at, Reason: "want a whole number, written without fraction or exponent"})
+	if _, ok := wholeNumber(value); at == "price" || strings.HasSuffix(at, ".price") {
+		bad = append(bad, domain.FieldError{Field: at, Reason: wantAmount}) // a number would be rounded on its way
+	} else if !ok {
+		bad = append(bad, domain.FieldError{Field: at, Reason: wantWhole})
 	}
 	return bad
 }
@@ -179,13 +181,6 @@ func checkObject(at string, value []byte, bad []domain.FieldError) []domain.Fiel
 		seen[name], rest = true, after
 	}
 }
-
-// Reasons that several checks give.
-const (
-	unknownField = "is not known here"
-	twice        = "stands twice"
-	missing      = "is missing"
-)
 
 // fieldName tells whether a field of ours could have this name.
 func fieldName(s string) bool {

@@ -63,7 +63,11 @@ func notYet(t domain.SaleTerms) []domain.FieldError {
 // gate that is away delays nothing: the sale is stored, and made ready later.
 func (o *Operator) Schedule(ctx context.Context, terms domain.SaleTerms, actor Actor) (FoldedSale, error) {
 	terms = terms.WithDefaults()
-	if bad := append(domain.ValidateTerms(terms), notYet(terms)...); len(bad) > 0 {
+	bad := append(domain.ValidateTerms(terms), notYet(terms)...)
+	if !terms.ClosesAt.IsZero() && !terms.ClosesAt.After(o.Env.Now()) {
+		bad = append(bad, domain.FieldError{Field: "closes_at", Reason: "must be later than now"})
+	}
+	if len(bad) > 0 {
 		return FoldedSale{}, domain.Invalid(bad...)
 	}
 	for range 3 {

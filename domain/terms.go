@@ -3,7 +3,9 @@ package domain
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // FieldError names a field of what a person sent and what is wrong with it.
@@ -15,7 +17,7 @@ type FieldError struct {
 // Bounds of what a sale may be.
 const (
 	MaxItems = 100
-	MaxTitle = 200
+	MaxTitle = 200 // characters
 )
 
 // WithDefaults fills in what was left out: one unit and one order per buyer,
@@ -48,7 +50,7 @@ func ValidateTerms(t SaleTerms) []FieldError {
 			bad = append(bad, FieldError{field, reason})
 		}
 	}
-	check(t.Title != "" && len(t.Title) <= MaxTitle, "title", fmt.Sprintf("want 1 to %d bytes", MaxTitle))
+	check(validTitle(t.Title), "title", badTitle)
 	check(!t.OpensAt.IsZero(), "opens_at", "is missing")
 	check(storable(t.OpensAt), "opens_at", badTime)
 	check(storable(t.ClosesAt), "closes_at", badTime)
@@ -62,6 +64,13 @@ func ValidateTerms(t SaleTerms) []FieldError {
 	check(t.Tokens >= 0, "tokens", "must not be negative")
 	check(len(t.Items) >= 1 && len(t.Items) <= MaxItems, "items", fmt.Sprintf("want 1 to %d items", MaxItems))
 	return append(bad, validateItems(t)...)
+}
+
+const badTitle = "want 1 to 200 characters, not all of them blank"
+
+// validTitle counts characters: a title of 汉字 may be as long as any other.
+func validTitle(title string) bool {
+	return utf8.RuneCountInString(title) <= MaxTitle && strings.TrimSpace(title) != ""
 }
 
 const badTime = "want a year up to 9999 and an offset below 24 hours"
@@ -84,8 +93,8 @@ func validateItems(t SaleTerms) []FieldError {
 			bad = append(bad, FieldError{at("sku"), "stands twice in this sale"})
 		}
 		seen[item.SKU] = true
-		if len(item.Title) > MaxTitle {
-			bad = append(bad, FieldError{at("title"), fmt.Sprintf("want at most %d bytes", MaxTitle)})
+		if item.Title != "" && !validTitle(item.Title) {
+			bad = append(bad, FieldError{at("title"), badTitle})
 		}
 		if item.Stock < 0 || item.Stock > MaxQuantity {
 			bad = append(bad, FieldError{at("stock"), "want 0 to 2147483647"})

@@ -115,3 +115,17 @@ func TestWhatIsLeftOutGetsItsDefault(t *testing.T) {
 		t.Errorf("got %+v; want what was set to stay", kept)
 	}
 }
+
+func TestATitleIsCountedInCharactersAndIsNotBlank(t *testing.T) {
+	for title, ok := range map[string]bool{
+		"": false, " \t\u3000": false, "x": true, strings.Repeat("秒", 200): true, strings.Repeat("x", 201): false, strings.Repeat("秒", 201): false,
+	} {
+		wrong := map[string]bool{}
+		for _, bad := range ValidateTerms(SaleTerms{Title: title, Items: []ItemTerms{{Title: title}}}) {
+			wrong[bad.Field] = true
+		}
+		if wrong["title"] == ok || wrong["items[0].title"] == (ok || title == "") {
+			t.Errorf("%.10q… of %d bytes: refused %v, want that titles are taken: %t", title, len(title), wrong, ok)
+		}
+	}
+}

@@ -1,0 +1,159 @@
+package api
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+
+	"seckill/domain"
+)
+
+// Reasons that several checks give.
+const (
+	unknownField = "is not known here"
+	twice        = "stands twice"
+	missing      = "is missing"
+	wantWhole    = "want a whole number, written without fraction or exponent"
+	wantAmount   = "want a decimal amount as a text, such as \"19.90\""
+	wantCurrency = "want a currency of three capital letters, such as CNY"
+)
+
+// humaReason is one form of what huma says of a field, and how we say it. What
+// the form holds in parentheses stands for %s.
+type humaReason struct {
+	form *regexp.Regexp
+	ours string
+}
+
+func form(text, ours string) humaReason {
+	return humaReason{regexp.MustCompile("^(?:" + text + ")$"), ours}
+}
+
+// humaReasons say what huma finds in our words.
+var humaReasons = []humaReason{
+	form("unexpected property", unknownField),
+	form("required \\w+ parameter is missing", missing),
+	form("expected number >= (.+)", "want at least %s"),
+	form("expected number <= (.+)", "want at most %s"),
+	form("expected length >= (.+)", "want at least %s characters"),
+	form("expected length <= (.+)", "want at most %s characters"),
+	form("expected array length >= (.+)", "want at least %s of them"),
+	form("expected array length <= (.+)", "want at most %s of them"),
+	form("expected value to be one of \"(.+)\"", "want one of %s"),
+	form("expected boolean|invalid boolean", "want true or false"),
+	form("expected integer|expected number|invalid integer", wantWhole),
+	form("expected string", "want a text"),
+	form("expected array", "want a list"),
+	form("expected object", "want an object"),
+}
+
+// ofHuma gives what is wrong with a field in our words, from huma's.
+func ofHuma(location, message string) domain.FieldError {
+	field := location
+	for _, place := range []string{"body.", "query.", "path.", "header."} {
+		field = strings.TrimPrefix(field, place)
+	}
+	if m := requiredProperty.FindStringSubmatch(message); m != nil {
+		return domain.FieldError{Field: strings.TrimPrefix(field+"."+m[1], "body."), Reason: missing}
+	}
+	for _, r := range humaReasons {
+		m := r.form.FindStringSubmatch(message)
+		switch {
+		case m == nil:
+			continue
+		case len(m) > 1:
+			return domain.FieldError{Field: field, Reason: strings.Replace(r.ours, "%s", plainNumber(m[1]), 1)}
+		}
+		return domain.FieldError{Field: field, Reason: r.ours}
+	}
+	return domain.FieldError{Field: field, Reason: "is not in the form we expect"}
+}
+
+var requiredProperty = regexp.MustCompile(`^expected required property (\w+) to be present$`)
+
+// plainNumber undoes that huma writes a bound of 2147483647 as 2.147483647e+09.
+func plainNumber(text string) string {
+	n, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return text
+	}
+	return strconv.FormatFloat(n, 'f', -1, 64)
+}
+
+// reasonIn says a reason in a language. One that no line of ours knows stays
+// English.
+func reasonIn(language, reason string) string {
+	if language != "zh" {
+		return reason
+	}
+	if list, ok := strings.CutPrefix(reason, "want one of "); ok {
+		return "应为以下之一：" + list
+	}
+	zh, ok := chinese[digits.ReplaceAllString(reason, "#")]
+	if !ok {
+		return reason
+	}
+	for _, n := range digits.FindAllString(reason, -1) {
+		zh = strings.Replace(zh, "#", n, 1)
+	}
+	return zh
+}
+
+var digits = regexp.MustCompile(`\d+`)
+
+// chinese holds the reasons a person may see, every number in them written #, in
+// the same order.
+var chinese = map[string]string{
+	unknownField:                             "不是已知的字段",
+	twice:                                    "重复出现",
+	missing:                                  "缺失",
+	wantWhole:                                "应为整数，不带小数或指数",
+	digits.ReplaceAllString(wantAmount, "#"): "应为文本形式的十进制金额，例如 \"#.#\"",
+	wantCurrency:                             "应为三个大写字母的货币代码，例如 CNY",
+	"want at least #":                        "应不小于 #",
+	"want at most #":                         "应不大于 #",
+	"want at least # characters":             "应至少 # 个字符",
+	"want at most # characters":              "应至多 # 个字符",
+	"want at least # of them":                "应至少有 # 项",
+	"want at most # of them":                 "应至多有 # 项",
+	"want true or false":                     "应为 true 或 false",
+	"want a text":                            "应为文本",
+	"want a list":                            "应为列表",
+	"want an object":                         "应为对象",
+	"is not in the form we expect":           "格式不正确",
+	"want a whole number from # to #":        "应为 # 至 # 的整数",
+	"want a decimal amount and a currency of three capital letters": "应为十进制金额与三个大写字母的货币代码",
+	"want postgres, redis-sync or redis-async":                      "应为 postgres、redis-sync 或 redis-async",
+	"times limit_per_buyer is more than we can count":               "乘以 limit_per_buyer 后超出可表示的范围",
+	"each tranche needs a time and a quantity of at least #":        "每一批都要有时间与至少 # 件的数量",
+	"a tranche after closes_at would never be sold":                 "晚于 closes_at 的批次永远不会售出",
+	"the tranches hold more units than the stock":                   "各批之和超过库存",
+	"want # to # lines":                                       "应有 # 至 # 行",
+	"want # to # items":                                       "应有 # 至 # 项",
+	"want # to #":                                             "应为 # 至 #",
+	"want # second to # days":                                 "应为 # 秒至 # 天",
+	"want at most # units in all":                             "合计至多 # 件",
+	"want # to # characters, not all of them blank":           "应为 # 至 # 个字符，且不能全为空白",
+	"want a text of # to # letters, digits, '.', '_' or '-'":  "应为 # 至 # 个字母、数字、“.”、“_”或“-”",
+	"want # to # letters, digits, '.', '_' or '-'":            "应为 # 至 # 个字母、数字、“.”、“_”或“-”",
+	"want it once, with # to # visible ASCII characters":      "只能出现一次，且为 # 至 # 个可见 ASCII 字符",
+	"want an RFC # time with a zone, such as #-#-#T#:#:#+#:#": "应为带时区的 RFC # 时间，例如 #-#-#T#:#:#+#:#",
+	"want a duration from #s to #s, such as #s":               "应为 #s 至 #s 的时长，例如 #s",
+	"want a year up to # and an offset below # hours":         "年份不超过 #，时区偏移小于 # 小时",
+	"must be later than opens_at":                             "必须晚于 opens_at",
+	"must be later than now":                                  "必须晚于当前时间",
+	"must not be negative":                                    "不能为负",
+	"must not hold a NUL character":                           "不能含有 NUL 字符",
+	"stands twice in this purchase":                           "在本次购买中重复出现",
+	"stands twice in this sale":                               "在本次活动中重复出现",
+	"all items of a sale have one currency":                   "同一活动的商品必须使用同一货币",
+	"is required where a buyer may have several orders":       "允许多张订单的活动必须提供",
+	"was not given by us":                                     "不是由本系统给出的",
+	"this version serves redis-async only":                    "本版本只支持 redis-async",
+	"this version serves one bucket only":                     "本版本只支持一个桶",
+	"this version hands out no purchase tickets":              "本版本不发放购买资格券",
+	"this version opens every sale by itself":                 "本版本的活动都自动开始",
+	"this version releases the whole stock at once":           "本版本一次性放出全部库存",
+	"is not ready":                                            "尚未就绪",
+	"is shutting down":                                        "正在停止",
+}
