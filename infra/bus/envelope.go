@@ -124,15 +124,7 @@ func (e *envelopeV1) batch() (b eventstore.Batch, err error) {
 }
 
 func encodeEvent(r *eventstore.Record) (json.RawMessage, error) {
-	data, err := json.Marshal(event{
-		Position: r.Position, ID: r.ID, Stream: r.Stream, Version: r.Version, Type: r.Type, Schema: r.Schema,
-		SaleID: r.SaleID, OrderID: r.OrderID, RecordedAt: r.RecordedAt.UTC(),
-		Payload: r.Payload, Metadata: r.Metadata, Hash: r.Hash.String(),
-	})
-	if err != nil {
-		return nil, fmt.Errorf("encode event at position %d: %w", r.Position, err)
-	}
-	return data, nil
+	return appendEvent(make([]byte, 0, 512+(len(r.Payload)+len(r.Metadata))*4/3), r)
 }
 
 func (e *event) into(r *eventstore.Record) error {
@@ -150,14 +142,26 @@ func (e *event) into(r *eventstore.Record) error {
 
 // seal puts encoded events of b into an envelope.
 func seal(b eventstore.Batch, events []json.RawMessage) ([]byte, error) {
-	data, err := json.Marshal(envelope{
+	head, err := json.Marshal(envelope{
 		Form: EnvelopeForm, Store: b.Store, Shard: b.Shard, Shards: b.Shards,
-		Prev: b.Prev.String(), First: firstPosition(b.Records), Last: b.Last.String(), Events: events,
+		Prev: b.Prev.String(), First: firstPosition(b.Records), Last: b.Last.String(),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("encode envelope after %d: %w", b.Prev.Number, err)
 	}
-	return data, nil
+	size := len(head)
+	for _, e := range events {
+		size += len(e) + 1
+	}
+	data := append(make([]byte, 0, size), head[:len(head)-len("null}")]...)
+	data = append(data, '[')
+	for i, e := range events {
+		if i > 0 {
+			data = append(data, ',')
+		}
+		data = append(data, e...)
+	}
+	return append(data, "]}"...), nil
 }
 
 func firstPosition(records []eventstore.Record) int64 {

@@ -2,6 +2,7 @@ package bus
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
+	"pgregory.net/rapid"
 
 	"seckill/eventstore"
 )
@@ -161,6 +163,38 @@ func FuzzDecode(f *testing.F) {
 		}
 		if diff := cmp.Diff(b, got); diff != "" {
 			t.Fatalf("second journey (- before, + after):\n%s", diff)
+		}
+	})
+}
+
+// The form is what json.Marshal makes of event, byte for byte.
+func TestEventsAreEncodedAsTheirFormSays(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		r := eventstore.Record{
+			Position: rapid.Int64().Draw(t, "position"), Stream: rapid.String().Draw(t, "stream"), Version: rapid.Int64().Draw(t, "version"),
+			Type: rapid.StringMatching(`[a-z.]*`).Draw(t, "type"), Schema: rapid.Int().Draw(t, "schema"),
+			SaleID: rapid.String().Draw(t, "sale"), OrderID: rapid.StringMatching(`[a-z0-9<>&"\\\x00-\x1f]*`).Draw(t, "order"),
+			RecordedAt: time.UnixMicro(rapid.Int64Range(0, 1<<55).Draw(t, "time")),
+			Payload:    rapid.SliceOf(rapid.Byte()).Draw(t, "payload"), Metadata: rapid.SliceOf(rapid.Byte()).Draw(t, "metadata"),
+		}
+		copy(r.ID[:], rapid.SliceOfN(rapid.Byte(), 16, 16).Draw(t, "id"))
+		copy(r.Hash[:], rapid.SliceOfN(rapid.Byte(), 32, 32).Draw(t, "hash"))
+		if rapid.Bool().Draw(t, "nothing") {
+			r.Payload, r.SaleID = nil, ""
+		}
+		got, err := encodeEvent(&r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := json.Marshal(event{
+			Position: r.Position, ID: r.ID, Stream: r.Stream, Version: r.Version, Type: r.Type, Schema: r.Schema,
+			SaleID: r.SaleID, OrderID: r.OrderID, RecordedAt: r.RecordedAt.UTC(), Payload: r.Payload, Metadata: r.Metadata, Hash: r.Hash.String(),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(got, want) {
+			t.Fatalf("got\n%s\nwant\n%s", got, want)
 		}
 	})
 }
