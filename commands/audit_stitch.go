@@ -77,6 +77,10 @@ func (st *stitcher) version(ctx context.Context, s *auditStep) error {
 	if s.version == before+1 || (!known && st.opts.From > 1) {
 		return nil
 	}
+	if len(st.report.Faults) == st.opts.MaxFaults { // not worth looking at each again
+		st.report.FaultsTotal++
+		return nil
+	}
 	r, detail, err := st.versionFault(ctx, s, before)
 	if err != nil || detail == "" {
 		return err
@@ -122,11 +126,12 @@ func (st *stitcher) stock(ctx context.Context, s *auditStep, change domain.Accou
 			return err
 		}
 	}
+	before := account.Left()
 	account.Released += change.Released
 	account.Reserved += change.Reserved
 	account.Returned += change.Returned
 	st.stocks[s.stream] = account
-	if account.Left() >= 0 {
+	if account.Left() >= 0 || before < 0 { // one fault, where it begins
 		return nil
 	}
 	r, err := st.recordAt(ctx, s.position)

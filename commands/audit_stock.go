@@ -142,7 +142,13 @@ func (s *jsonScan) field(name []byte, p *payloadScan) (ok bool) {
 		p.quantity, p.hasQuantity = s.integer()
 		return p.hasQuantity
 	}
-	// encoding/json takes Quantity for quantity: such a name is not plain.
+	// encoding/json takes Quantity for quantity, and some letters that are not
+	// ASCII for ones that are: such names are not plain.
+	for _, c := range name {
+		if c >= 0x80 {
+			return false
+		}
+	}
 	for _, known := range [...]string{"sale_id", "order_id", "quantity"} {
 		if len(name) == len(known) && equalFold(name, known) {
 			return false

@@ -1,0 +1,426 @@
+package commands_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"seckill/commands"
+	"seckill/domain"
+	"seckill/eventstore"
+	"seckill/eventstore/pgstore"
+	"seckill/eventstore/seal"
+	"seckill/infra/pg"
+	"seckill/infra/pg/pgtest"
+)
+
+// vault is a log on a real PostgreSQL, its seals, and the folder they go to.
+type vault struct {
+	t      testing.TB
+	pool   *pgxpool.Pool
+	url    string
+	ns     string
+	store  *pgstore.Store
+	folder *seal.Folder
+	key    seal.Key
+	uuid   string
+	env    *commands.Env
+	stock  int64 // version of the stock stream
+	orders int
+}
+
+const vaultStream = "stock-28t5cy4t-tea-0"
+
+func newVault(t testing.TB) *vault {
+	t.Helper()
+	v := &vault{t: t}
+	v.pool, v.url, v.ns = pgtest.New(t)
+	var err error
+	if v.store, err = pgstore.New(v.pool, v.ns, pgstore.Options{PartitionSize: 400_000}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := v.store.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	id, err := pg.LoadIdentity(t.Context(), v.pool)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v.uuid = id.UUID.String()
+	v.folder = seal.NewFolder(t.TempDir(), v.uuid)
+	v.key = keyOf(t, 1)
+	v.env = &commands.Env{Store: 1, Now: time.Now, NewID: uuid.New, Log: slog.New(slog.DiscardHandler)}
+	return v
+}
+
+func keyOf(t testing.TB, seed byte) seal.Key {
+	t.Helper()
+	k, err := seal.NewKey(bytes.Repeat([]byte{seed}, 32))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+func (v *vault) event(e domain.Event, order string) eventstore.NewEvent {
+	v.t.Helper()
+	name, schema, payload, err := domain.Encode(e)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	return eventstore.NewEvent{ID: uuid.New(), Type: name, Schema: schema, SaleID: "28t5cy4t", OrderID: order, Payload: payload, Metadata: []byte(`{"trace_id":"4bf92f3577b34da6a3ce929d0e0e4736"}`)}
+}
+
+func (v *vault) submit(appends ...eventstore.Append) {
+	v.t.Helper()
+	_, err := v.store.Submit(context.Background(), eventstore.Work{Decide: func(eventstore.Look) (*eventstore.Group, error) {
+		return &eventstore.Group{Appends: appends}, nil
+	}})
+	if err != nil {
+		v.t.Fatal(err)
+	}
+}
+
+// sell releases units and sells as many to orders of one, at two events each.
+func (v *vault) sell(units int) {
+	v.t.Helper()
+	v.release(int64(units))
+	for units > 0 {
+		n := min(units, 500)
+		stock := eventstore.Append{Stream: vaultStream, Expected: v.stock}
+		appends := []eventstore.Append{}
+		for range n {
+			v.orders++
+			order := fmt.Sprintf("040g000328t5cy4t0410%028d", v.orders)
+			stock.Events = append(stock.Events, v.event(&domain.StockReserved{SaleID: "28t5cy4t", SKU: "tea", OrderID: order, BuyerID: "buyer-1", Quantity: 1, Entry: "7-42.3"}, order))
+			appends = append(appends, eventstore.Append{Stream: domain.OrderStream(order), Events: []eventstore.NewEvent{v.event(&domain.OrderPlaced{
+				OrderID: order, SaleID: "28t5cy4t", BuyerID: "buyer-1", Lines: []domain.OrderLine{{SKU: "tea", Quantity: 1, Price: domain.Money{Minor: 1990, Currency: "CNY"}}},
+				Amount: domain.Money{Minor: 1990, Currency: "CNY"}, Entry: "7-42.3",
+			}, order)}})
+		}
+		v.submit(append([]eventstore.Append{stock}, appends...)...)
+		v.stock += int64(n)
+		units -= n
+	}
+}
+
+func (v *vault) release(units int64) {
+	v.t.Helper()
+	v.submit(eventstore.Append{Stream: vaultStream, Expected: v.stock, Events: []eventstore.NewEvent{
+		v.event(&domain.StockReleased{SaleID: "28t5cy4t", SKU: "tea", Quantity: units}, ""),
+	}})
+	v.stock++
+}
+
+func (v *vault) sealer(opts commands.SealerOptions) *commands.Sealer {
+	return commands.NewSealer(v.env, v.store, v.uuid, v.key, v.folder, opts)
+}
+
+// seal seals everything that is there, 100 records at a time.
+func (v *vault) seal() {
+	v.t.Helper()
+	s := v.sealer(commands.SealerOptions{Every: 100, After: time.Nanosecond})
+	for range 2 { // the second look finds what has waited since the first
+		if err := s.Round(context.Background()); err != nil {
+			v.t.Fatal(err)
+		}
+	}
+}
+
+func (v *vault) audit(opts commands.AuditOptions) commands.AuditReport {
+	v.t.Helper()
+	keys, err := v.store.SealKeys(context.Background())
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	a := commands.Auditor{Log: v.store, Stored: v.store, Exported: v.folder, KeysOfStore: keys}
+	report, err := a.Verify(context.Background(), opts)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	return report
+}
+
+// tamper does what only a superuser can, with every trigger off.
+func (v *vault) tamper(sql string, args ...any) {
+	v.t.Helper()
+	conn, err := pgx.Connect(context.Background(), v.url)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	defer conn.Close(context.Background())
+	for _, s := range []string{"set search_path = " + v.ns, "alter table events disable trigger all", "alter table events_000000000001 disable trigger all", "alter table seals disable trigger all"} {
+		if _, err := conn.Exec(context.Background(), s); err != nil {
+			v.t.Fatal(err)
+		}
+	}
+	if _, err := conn.Exec(context.Background(), sql, args...); err != nil {
+		v.t.Fatalf("%s: %v", sql, err)
+	}
+}
+
+func faultsOf(r commands.AuditReport) string {
+	var b strings.Builder
+	for _, f := range r.Faults {
+		fmt.Fprintf(&b, "%s@%d ", f.Kind, f.Position)
+	}
+	return b.String()
+}
+
+func TestAnUntouchedLogHoldsWholeAndInParts(t *testing.T) {
+	v := newVault(t)
+	if r := v.audit(commands.AuditOptions{}); !r.OK || r.Events != 0 {
+		t.Errorf("an empty log: got %+v", r)
+	}
+	v.sell(700)
+	v.seal()
+	head, err := v.store.Head(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, opts := range []commands.AuditOptions{{}, {Chunk: 1}, {Chunk: 7, Workers: 3}, {Chunk: 100, Workers: 5}, {Workers: 1}} {
+		r := v.audit(opts)
+		if !r.OK || r.Events != 1401 || r.Head != head.Number || r.Hash != head.Hash.String() || r.SealedTo != 1401 || r.Seals != 15 || len(r.Warnings) != 0 {
+			t.Errorf("%+v: got %+v", opts, r)
+		}
+	}
+	for _, opts := range []commands.AuditOptions{{From: 2}, {From: 350, To: 900, Chunk: 50}, {From: 101, To: 200}, {From: 1401}, {To: 1}} {
+		r := v.audit(opts)
+		to := opts.To
+		if to == 0 {
+			to = 1401
+		}
+		if want := to - max(opts.From, 1) + 1; !r.OK || r.Events != want {
+			t.Errorf("%+v: got %d events, %v, want %d and no fault", opts, r.Events, r.Faults, want)
+		}
+	}
+}
+
+func TestEveryWayToTamperWithTheLogIsFoundWithItsPlace(t *testing.T) {
+	const rest = "position, event_id, stream, version, type, schema, sale_id, order_id, recorded_at, payload, metadata, hash"
+	for name, c := range map[string]struct {
+		sql   string
+		kinds string // faults that must be there
+	}{
+		"a byte of a payload":      {`update events set payload = overlay(payload placing '9' from 5) where position = 137`, "chain@137"},
+		"a hash":                   {`update events set hash = sha256(hash) where position = 137`, "chain@137 chain@138 seal@101"},
+		"a time":                   {`update events set recorded_at = recorded_at + interval '1 s' where position = 137`, "chain@137"},
+		"a type":                   {`update events set type = 'stock.returned' where position = 3`, "chain@3"},
+		"a column that only finds": {`update events set order_id = 'another' where position = 137`, "payload@137"},
+		"a row deleted":            {`delete from events where position = 137`, "missing@137 seal@101"},
+		"rows deleted":             {`delete from events where position between 190 and 215`, "missing@190 seal@101 seal@201"},
+		"the first row":            {`delete from events where position = 1`, "missing@1 seal@1"},
+		"two rows swapped": {`create temp table a as select * from events where position in (137, 140);
+			delete from events where position in (137, 140);
+			insert into events (` + rest + `) select 277 - position, event_id, stream, version, type, schema, sale_id, order_id, recorded_at, payload, metadata, hash from a`,
+			"chain@137 chain@138 chain@140 chain@141 seal@101"},
+		"the tail cut off":     {`delete from events where position > 250`, "seal@251 seal@301"},
+		"a whole seal of tail": {`with d as (delete from events where position > 300) delete from seals where first_position > 300`, "seal@301"},
+		"everything":           {`with d as (delete from events) delete from seals`, "seal@1"},
+		"a seal deleted":       {`delete from seals where number = 2`, "seal@101"},
+		"a root changed":       {`update seals set root = sha256(root) where number = 2`, "seal@101"},
+		"a signature changed":  {`update seals set signature = overlay(signature placing '\xff' from 7) where number = 4`, "seal@301"},
+		"a partition dropped":  {`drop table events_000000000001 cascade`, "seal@1"},
+		"a partition detached": {`alter table events detach partition events_000000000001`, "seal@1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			v := newVault(t)
+			v.sell(160) // 321 events
+			v.seal()
+			if r := v.audit(commands.AuditOptions{}); !r.OK {
+				t.Fatalf("before: got %v", r.Faults)
+			}
+			v.tamper(c.sql)
+			for _, opts := range []commands.AuditOptions{{}, {Chunk: 10, Workers: 4}} {
+				got := faultsOf(v.audit(opts))
+				for _, want := range strings.Fields(c.kinds) {
+					if !strings.Contains(got, want+" ") {
+						t.Errorf("%+v: got faults %s, want %s", opts, got, want)
+					}
+				}
+			}
+		})
+	}
+}
+
+// rechain writes the hashes of all records from a position on anew, as somebody
+// would who changed one and knows the form.
+func (v *vault) rechain(from int64) {
+	v.t.Helper()
+	before, _, err := v.store.HashAt(context.Background(), from-1)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	head, err := v.store.Head(context.Background())
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	hashes := map[int64]eventstore.Hash{}
+	err = v.store.Scan(context.Background(), from-1, head.Number, func(r *eventstore.Record) error {
+		before = eventstore.ComputeHash(before, r)
+		hashes[r.Position] = before
+		return nil
+	})
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	positions, values := []int64{}, [][]byte{}
+	for p, h := range hashes {
+		positions, values = append(positions, p), append(values, h[:])
+	}
+	v.tamper(`update events e set hash = n.hash from unnest($1::bigint[], $2::bytea[]) n(position, hash) where e.position = n.position`, positions, values)
+}
+
+func TestALogThatWasRechainedAndSealedAnewIsFoundByTheExportedSeals(t *testing.T) {
+	v := newVault(t)
+	v.sell(160)
+	v.seal()
+	v.tamper(`update events set payload = convert_to(replace(convert_from(payload, 'UTF8'), 'buyer-1', 'buyer-2'), 'UTF8') where position = 137`)
+	v.rechain(137)
+	r := v.audit(commands.AuditOptions{})
+	if got := faultsOf(r); !strings.HasPrefix(got, "seal@101 ") || strings.Contains(got, "chain") {
+		t.Errorf("re-chained: got %s, want the seals from position 101 on", got)
+	}
+	// He has the database and seals it anew with a key of his own.
+	v.tamper(`delete from seals`)
+	honest, key := v.folder, v.key
+	v.folder, v.key = seal.NewFolder(t.TempDir(), v.uuid), keyOf(t, 66)
+	v.seal()
+	if r := v.audit(commands.AuditOptions{}); !r.OK {
+		t.Fatalf("by what he made himself: got %v, want it to look whole, else this test shows nothing", r.Faults)
+	}
+	v.folder = honest
+	if got := faultsOf(v.audit(commands.AuditOptions{})); !strings.Contains(got, "seal@1 ") || !strings.Contains(got, "seal@101 ") {
+		t.Errorf("by the exported seals: got %s, want the forged ones found", got)
+	}
+	// Nor does the honest sealer go on over it.
+	v.key = key
+	err := v.sealer(commands.SealerOptions{Every: 100, After: time.Nanosecond}).Round(t.Context())
+	if err == nil || !strings.Contains(err.Error(), seal.ErrFork.Error()) {
+		t.Errorf("seal on: got %v, want ErrFork", err)
+	}
+}
+
+func TestASealForgedAheadOfTheExportIsFound(t *testing.T) {
+	v := newVault(t)
+	v.sell(160)
+	v.seal()
+	v.sell(50)
+	last, err := v.store.LastSeal(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	hashes, err := v.store.Hashes(t.Context(), 322, 422)
+	if err != nil {
+		t.Fatal(err)
+	}
+	forged := seal.Seal{StoreUUID: v.uuid, Number: last.Number + 1, First: 322, Last: 422, Root: seal.Root(hashes), Head: hashes[len(hashes)-1], Previous: last.Hash(), SealedAt: time.Now()}
+	forged.Sign(keyOf(t, 66))
+	if _, err := v.store.AddSeal(t.Context(), forged); err != nil {
+		t.Fatal(err)
+	}
+	if got := faultsOf(v.audit(commands.AuditOptions{})); got != "seal@322 " {
+		t.Errorf("got %s, want the forged seal", got)
+	}
+}
+
+func TestTheStockRuleIsCheckedAtEveryPosition(t *testing.T) {
+	v := newVault(t)
+	v.sell(3) // 1 + 6 events
+	take := func(units int64) {
+		v.submit(eventstore.Append{Stream: vaultStream, Expected: v.stock, Events: []eventstore.NewEvent{
+			v.event(&domain.StockReserved{SaleID: "28t5cy4t", SKU: "tea", OrderID: "o", BuyerID: "b", Quantity: units, Entry: "7-43.1"}, "o")}})
+		v.stock++
+	}
+	take(1)      // 8: one too many
+	v.release(5) // 9: covers it, too late
+	take(4)      // 10
+	r := v.audit(commands.AuditOptions{Chunk: 2})
+	if got := faultsOf(r); got != "stock@8 " || r.Faults[0].Stream != vaultStream || r.Faults[0].Version != 5 {
+		t.Errorf("got %+v, want the one position at which more was taken than there was", r.Faults)
+	}
+	if r := v.audit(commands.AuditOptions{From: 9}); !r.OK {
+		t.Errorf("from behind it: got %+v, want the account folded from before", r.Faults)
+	}
+	take(2)
+	if got := faultsOf(v.audit(commands.AuditOptions{From: 10})); got != "stock@11 " {
+		t.Errorf("from position 10: got %s, want stock@11", got)
+	}
+}
+
+func TestVersionsThatSkipOrComeTwiceAreFoundWithTheirStream(t *testing.T) {
+	v := newVault(t)
+	v.sell(160)
+	v.tamper(`update events set version = version + 1000 where position >= 100 and stream = $1`, vaultStream)
+	v.rechain(100)
+	r := v.audit(commands.AuditOptions{})
+	if r.FaultsTotal != 1 || r.Faults[0].Kind != commands.FaultVersion || r.Faults[0].Stream != vaultStream || !strings.Contains(r.Faults[0].Detail, "follows") {
+		t.Errorf("got %+v, want the one gap of the stock stream", r.Faults)
+	}
+}
+
+func TestAnEventThatCannotBeReadIsAFaultAndOneOfTheFutureANote(t *testing.T) {
+	v := newVault(t)
+	broken, future := v.event(&domain.StockReleased{SaleID: "28t5cy4t", SKU: "tea", Quantity: 5}, ""), v.event(&domain.StockReleased{SaleID: "28t5cy4t", SKU: "tea", Quantity: 5}, "")
+	broken.Payload, future.Type = []byte(`{"sale_id":"28t5cy4t","quantity":"five"}`), "stock.unheard_of"
+	v.submit(eventstore.Append{Stream: vaultStream, Events: []eventstore.NewEvent{future, broken}})
+	r := v.audit(commands.AuditOptions{})
+	if got := faultsOf(r); got != "payload@2 " || len(r.Warnings) != 2 {
+		t.Errorf("got %s and notes %v, want a payload fault at 2 and a note about the other", got, r.Warnings)
+	}
+}
+
+func TestAnAuditIsGivenUpWithItsContext(t *testing.T) {
+	v := newVault(t)
+	v.sell(50)
+	ctx, cancel := context.WithCancel(t.Context())
+	a := commands.Auditor{Log: v.store, Stored: v.store}
+	_, err := a.Verify(ctx, commands.AuditOptions{Chunk: 5, Progress: func(done, _ int64) { cancel() }})
+	if err == nil || ctx.Err() == nil {
+		t.Errorf("got %v, want the context's end", err)
+	}
+}
+
+// BenchmarkAudit verifies a log of 300,000 events, chain, versions, stock rule and
+// seals, with PostgreSQL on the same machine.
+func BenchmarkAudit(b *testing.B) {
+	v := newVault(b)
+	v.sell(150_000)
+	s := v.sealer(commands.SealerOptions{})
+	if err := s.Round(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+	b.ResetTimer()
+	for range b.N {
+		if r := v.audit(commands.AuditOptions{}); !r.OK || r.Events != 300_001 || r.Seals != 300 {
+			b.Fatalf("got %+v", r)
+		}
+	}
+	b.ReportMetric(300_001*float64(b.N)/b.Elapsed().Seconds(), "events/s")
+}
+
+func TestAReportHasTheContractsNames(t *testing.T) {
+	v := newVault(t)
+	v.sell(2)
+	text, err := json.Marshal(v.audit(commands.AuditOptions{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{`"events":5`, `"head":5`, `"hash":"`, `"ok":true`, `"faults":[]`} {
+		if !strings.Contains(string(text), name) {
+			t.Errorf("got %s, want %s in it", text, name)
+		}
+	}
+}
