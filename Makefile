@@ -1,6 +1,6 @@
 # What people and CI run. Every target works on a clean checkout.
 .DEFAULT_GOAL := build
-.PHONY: build demo test lint unit race fuzz bench cases tools
+.PHONY: build demo test lint unit race fuzz bench cases tools broker kafka
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -18,7 +18,10 @@ demo: tools ## one sale with 50,000 buyers on this machine
 tools: ## installs PostgreSQL and Redis where they are missing (Debian)
 	@.ci/install
 
-test: tools ## everything that a change must pass; ends with the tests
+broker: tools ## fetches Apache Kafka for tests into the user's cache, once
+	@.ci/kafka
+
+test: broker ## everything that a change must pass; ends with the tests
 	$(MAKE) --no-print-directory lint
 	$(MAKE) --no-print-directory fuzz
 	$(MAKE) --no-print-directory bench
@@ -28,18 +31,22 @@ test: tools ## everything that a change must pass; ends with the tests
 lint: ## form and suspicious code
 	@.ci/lint
 
-unit: tools ## all tests
+unit: broker ## all tests
 	go test -count=1 -timeout 20m $(TAGS) ./...
 
-race: tools ## the tests again with the race detector, the long ones left out
+race: broker ## the tests again with the race detector, the long ones left out
 	@command -v cc >/dev/null || .ci/install gcc libc6-dev
 	CGO_ENABLED=1 go test -count=1 -timeout 20m -race -short $(TAGS) ./...
+
+kafka: broker ## what concerns Kafka alone, on a real broker and an imitated one
+	CI=true go test -count=1 -timeout 20m $(TAGS) ./infra/bus ./infra/testenv ./projections ./infra/cli/e2e \
+		-run 'Kafka|B37|B38|B43|B60|B81|Bus|Broker|Envelope|Partitions|Group|Member|Outsiders|PublicRelay|ViewsEndExact|StartsAgain|CannotBeRead|TheTopic|ATopic|TooLarge|Unreachable'
 
 fuzz: ## every fuzz target for FUZZTIME
 	@.ci/fuzz $(FUZZTIME)
 
-bench: tools ## every benchmark once
+bench: broker ## every benchmark once
 	go test -count=1 -timeout 20m -run '^$$' -bench . -benchtime 1x ./...
 
-cases: tools ## the tests that carry the number of a case, such as B17
+cases: broker ## the tests that carry the number of a case, such as B17
 	go test -count=1 -timeout 20m $(TAGS) -v ./... | grep -E '^ *--- [A-Z]+: .*B[0-9]{2}|^(FAIL|panic)'

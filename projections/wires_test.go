@@ -31,16 +31,20 @@ func overEveryBus(t *testing.T, test func(t *testing.T, w *wire)) {
 	t.Run("GoChannel", func(t *testing.T) {
 		test(t, &wire{name: "GoChannel", namespace: testenv.Namespace(t), local: bus.NewLocal(quiet())})
 	})
-	overKafka(t, test)
+	t.Run("kfake", func(t *testing.T) { test(t, kafkaWire(t, "kfake", testenv.FakeKafka(t))) })
+	t.Run("Kafka", func(t *testing.T) { test(t, kafkaWire(t, "Kafka", testenv.Kafka(t))) })
 }
 
+// overKafka runs a test on an imitated Kafka and, unless time is short, on a real
+// one.
 func overKafka(t *testing.T, test func(t *testing.T, w *wire)) {
-	for _, kind := range []struct {
-		name  string
-		start func(testing.TB) string
-	}{{"kfake", testenv.FakeKafka}, {"Kafka", testenv.Kafka}} {
-		t.Run(kind.name, func(t *testing.T) { test(t, kafkaWire(t, kind.name, kind.start(t))) })
-	}
+	t.Run("kfake", func(t *testing.T) { test(t, kafkaWire(t, "kfake", testenv.FakeKafka(t))) })
+	t.Run("Kafka", func(t *testing.T) {
+		if testing.Short() {
+			t.Skip("the long way, on a real Kafka")
+		}
+		test(t, kafkaWire(t, "Kafka", testenv.Kafka(t)))
+	})
 }
 
 func kafkaWire(t testing.TB, name, addr string) *wire {
