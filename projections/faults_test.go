@@ -56,56 +56,61 @@ func (t *crashTx) Commit(ctx context.Context) error {
 	return errors.Join(t.Tx.Commit(ctx), err)
 }
 
-// B53, and B46 for projections: a crash between the two writes, and around the
-// commit, at each of 100 events.
+// crashPoint is where a consumer dies, at each of 100 events.
+type crashPoint struct {
+	at          string
+	afterCommit bool
+	rows        bool // rows stand after the crash
+}
+
+// B46: the mark is written and the effect is not committed. Both are one
+// transaction, so the event is applied later.
+func TestB46ACrashAfterTheMarkAndBeforeTheCommitAppliesTheEventLater(t *testing.T) {
+	crashAtEachEvent(t, crashPoint{"commit", false, false})
+}
+
+// B53: a crash between the two writes, and after a commit whose answer was lost.
 func TestB53ACrashBetweenRowsAndCheckpointAtEachEvent(t *testing.T) {
-	cases := []struct {
-		name, at    string
-		afterCommit bool
-		rows        bool // rows stand after the crash
-	}{
-		{"between rows and checkpoint", "update checkpoints", false, false},
-		{"before the commit", "commit", false, false},
-		{"after the commit, unanswered", "commit", true, true},
-	}
-	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) {
-			h := newHouse(t)
-			h.live(100)
-			records := h.records()[:100]
-			var pass atomic.Int64 // how many times the crash point is passed unharmed
-			db := &crashDB{DB: h.pool, afterCommit: c.afterCommit, fault: func(statement string) error {
-				if strings.Contains(statement, c.at) && pass.Add(-1) == -1 {
-					return errCrash
-				}
-				return nil
-			}}
-			h.projector(projections.All(), quick()) // prepares
-			crashes := 0
-			for i := range records {
-				// First order_view (or stock_log) dies; in the next process what follows it.
-				for attempt := range int64(3) {
-					if pass.Store(attempt); c.afterCommit {
-						pass.Store(0) // what came before stands already
-					}
-					before := h.dump()
-					h.nextProcess(db).deliverLast(records[:i+1])
-					if pass.Load() >= 0 {
-						continue
-					}
-					crashes++
-					if after := h.dump(); attempt == 0 && slices.Equal(after, before) == c.rows && records[i].Type != "stock.refused" {
-						t.Fatalf("event %d: after the crash the rows stand: want %v\n%v\n%v", i, c.rows, before, after)
-					}
-				}
+	t.Run("between rows and checkpoint", func(t *testing.T) { crashAtEachEvent(t, crashPoint{"update checkpoints", false, false}) })
+	t.Run("after the commit, unanswered", func(t *testing.T) { crashAtEachEvent(t, crashPoint{"commit", true, true}) })
+}
+
+func crashAtEachEvent(t *testing.T, c crashPoint) {
+	t.Helper()
+	h := newHouse(t)
+	h.live(100)
+	records := h.records()[:100]
+	var pass atomic.Int64 // how many times the crash point is passed unharmed
+	db := &crashDB{DB: h.pool, afterCommit: c.afterCommit, fault: func(statement string) error {
+		if strings.Contains(statement, c.at) && pass.Add(-1) == -1 {
+			return errCrash
+		}
+		return nil
+	}}
+	h.projector(projections.All(), quick()) // prepares
+	crashes := 0
+	for i := range records {
+		// First order_view (or stock_log) dies; in the next process what follows it.
+		for attempt := range int64(3) {
+			if pass.Store(attempt); c.afterCommit {
+				pass.Store(0) // what came before stands already
 			}
-			if crashes != folded(records) {
-				t.Errorf("%d crashes, want one for each of %d events folded", crashes, folded(records))
+			before := h.dump()
+			h.nextProcess(db).deliverLast(records[:i+1])
+			if pass.Load() >= 0 {
+				continue
 			}
-			got := h.dump()
-			h.sameRows(got, h.foldUpTo(records[len(records)-1].Position))
-		})
+			crashes++
+			if after := h.dump(); attempt == 0 && slices.Equal(after, before) == c.rows && records[i].Type != "stock.refused" {
+				t.Fatalf("event %d: after the crash the rows stand: want %v\n%v\n%v", i, c.rows, before, after)
+			}
+		}
 	}
+	if crashes != folded(records) {
+		t.Errorf("%d crashes, want one for each of %d events folded", crashes, folded(records))
+	}
+	got := h.dump()
+	h.sameRows(got, h.foldUpTo(records[len(records)-1].Position))
 }
 
 // folded counts the events that projections fold, each for each of them.
