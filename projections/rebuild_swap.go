@@ -194,7 +194,9 @@ func (r *rebuild) swapOnce(ctx context.Context, tx pgx.Tx) (at eventstore.Mark, 
 	return at, rest, nil
 }
 
-// hold locks the checkpoints, and gives the furthest.
+// hold locks the checkpoints, and gives the furthest. A checkpoint that the log
+// does not have (it was put back to an older state than its views) is no more than
+// what a rebuild throws away; it is logged, and the log counts.
 func (r *rebuild) hold(ctx context.Context, tx pgx.Tx) (live int64, err error) {
 	rows, err := tx.Query(ctx, lockCheckpoints, r.projectionNames(), r.source.Store)
 	if err != nil {
@@ -205,14 +207,24 @@ func (r *rebuild) hold(ctx context.Context, tx pgx.Tx) (live int64, err error) {
 	_, err = pgx.ForEachRow(rows, []any{&position, &hash}, func() error {
 		live = max(live, position)
 		if position == r.at.Number && position > 0 && eventstore.Hash(hash) != r.at.Hash {
-			return fmt.Errorf("a checkpoint stands at position %d with another hash: %w", position, eventstore.ErrLogChanged)
+			r.options.Log.Warn("a view had applied another event than the log has; it is built again", "position", position)
 		}
 		return nil
 	})
 	if err != nil {
 		return 0, fmt.Errorf("hold the checkpoints: %w", err)
 	}
-	return live, nil
+	if live <= r.at.Number {
+		return live, nil
+	}
+	head, err := r.source.Log.Head(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("read the head of the log: %w", err)
+	}
+	if live > head.Number {
+		r.options.Log.Warn("a view had applied more than the log has; it is built again", "position", live, "head", head.Number)
+	}
+	return min(live, head.Number), nil
 }
 
 // rest folds what live shards have applied beyond the tables, so that no reader

@@ -225,6 +225,24 @@ func TestViewsThatAreAheadOfTheLogAreRefusedWithAWayForward(t *testing.T) {
 	env := append(r.Settings(t), "SECKILL_HTTP_ADDR=127.0.0.1:0")
 	wantOneSentence(t, Run(t, env, "serve"), 1, "seckill rebuild --all")
 	wantOneSentence(t, Run(t, env, "serve", "--roles", "recorder"), 1, "docs/backup.md")
+
+	// The way forward that it names.
+	if done := Run(t, env, "rebuild", "--all"); done.Code != 0 {
+		t.Fatalf("rebuild: exit code %d, %s", done.Code, done.Stderr)
+	}
+	wantOneSentence(t, Run(t, env, "serve"), 1, "DELETE FROM seckill.checkpoints WHERE projection = 'relay'")
+	second.Run("psql", "--command=DELETE FROM seckill.checkpoints WHERE projection = 'relay'")
+	child = ServeRig(t, r)
+	client = NewClient(child.URL)
+	awaitProjected(t, r)
+	client.buy(t, sale, "later", 5)
+	awaitProjected(t, r)
+	if done := Run(t, r.Settings(t), "reconcile"); done.Code != 0 {
+		t.Errorf("reconcile: exit code %d, %s%s", done.Code, done.Stdout, done.Stderr)
+	}
+	if f := readFold(t, logOf(t, second.URL)); f.placed(sale) != 15 {
+		t.Errorf("got %d orders, want 15: those the log lost came back from the gate's journal", f.placed(sale))
+	}
 }
 
 // buy lets so many buyers buy over HTTP and waits until they are placed.
