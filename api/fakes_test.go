@@ -198,6 +198,7 @@ func newHouse(t testing.TB, change func(*Deps, *Options)) *house {
 	deps := Deps{
 		Purchaser: h.purchaser, Finder: h.finder, Shower: h.shower, Operator: h.operator, Verifier: verifier,
 		Log: slog.New(slog.NewJSONHandler(h.log, nil)), Now: time.Now,
+		Prover: fakeProver(nil),
 	}
 	opts := Options{RefusalLogEvery: 1}
 	if change != nil {

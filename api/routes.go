@@ -39,6 +39,7 @@ const (
 	pathPurchases = "/api/v1/sales/{sale}/purchases"
 	pathOrders    = "/api/v1/orders"
 	pathOrder     = "/api/v1/orders/{order}"
+	pathProof     = "/api/v1/orders/{order}/proof"
 	pathAdmin     = "/api/v1/admin/sales"
 	pathClose     = "/api/v1/admin/sales/{sale}/close"
 	pathPause     = "/api/v1/admin/sales/{sale}/pause"
@@ -57,6 +58,7 @@ func (s *Server) routes() []route {
 		{Operation: s.purchaseOperation(), access: buyer, add: plain(s.purchase)},
 		{Operation: op(http.MethodGet, pathOrders, "list-orders", "Own orders in a sale, newest first", 401, 404, 422), access: buyer, add: typed(s.listOrders)},
 		{Operation: op(http.MethodGet, pathOrder, "get-order", "One own order, waiting for news if asked to", 401, 404, 422), access: buyer, add: typed(s.getOrder)},
+		{Operation: described(op(http.MethodGet, pathProof, "prove-order", "Proof that one own order stands in the log", 401, 404, 503), proofDescription), access: buyer, add: typed(s.proveOrder)},
 		{Operation: created(op(http.MethodPost, pathAdmin, "create-sale", "Schedule a sale", 400, 401, 403, 413, 415, 422, 503)),
 			access: admin, body: s.checkedBody(false), add: typed(s.createSale)},
 		steer(pathClose, "close-sale", "End a sale for good", s.Operator.Close),
@@ -72,6 +74,11 @@ func (s *Server) routes() []route {
 // op describes an operation and the statuses of its refusals.
 func op(method, path, id, summary string, refusals ...int) huma.Operation {
 	return huma.Operation{Method: method, Path: path, OperationID: id, Summary: summary, Errors: refusals}
+}
+
+func described(o huma.Operation, text string) huma.Operation {
+	o.Description = text
+	return o
 }
 
 func created(o huma.Operation) huma.Operation {

@@ -20,6 +20,7 @@ import (
 type Deps struct {
 	Purchaser Purchaser
 	Finder    Finder
+	Prover    Prover
 	Shower    Shower
 	Operator  Operator
 	Verifier  Verifier
@@ -42,6 +43,7 @@ func (d Deps) validate() error {
 	}
 	need(d.Purchaser != nil, "Purchaser")
 	need(d.Finder != nil, "Finder")
+	need(d.Prover != nil, "Prover")
 	need(d.Shower != nil, "Shower")
 	need(d.Operator != nil, "Operator")
 	need(d.Verifier != nil, "Verifier")

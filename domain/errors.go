@@ -110,7 +110,7 @@ var codes = map[Code]codeText{
 	CodeTooEarly:            {KindEarly, "Too early", "The sale has not opened yet.", "活动尚未开始。"},
 	CodeRateLimited:         {KindLimited, "Too many attempts", "Too many attempts; please wait a moment.", "操作过于频繁，请稍候再试。"},
 	CodeBusy:                {KindUnavailable, "Busy", "We are very busy; please try again in a moment. Nothing was bought.", "系统繁忙，请稍后再试，本次未产生订单。"},
-	CodeNotReady:            {KindUnavailable, "Not ready", "The sale is being made ready; please try again in a moment.", "活动正在准备中，请稍后再试。"},
+	CodeNotReady:            {KindUnavailable, "Not ready", "This is not ready yet; please try again in a moment.", "尚未准备就绪，请稍后再试。"},
 	CodePaused:              {KindUnavailable, "Paused", "The sale is paused for a moment.", "活动已暂停，请稍候。"},
 	CodeWrongState:          {KindConflict, "Wrong state", "The order's state does not allow this.", "订单当前状态不支持此操作。"},
 	CodeVersionConflict:     {KindConflict, "Changed in the meantime", "Somebody changed this in the meantime; please load it again.", "内容已被他人修改，请刷新后重试。"},
