@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -320,4 +321,56 @@ func (r *Rig) setSchemaVersion(t *testing.T, by int) {
 	if _, err := owner.Exec(t.Context(), fmt.Sprintf("update %s.schema_version set version = version + $1", r.Namespace), by); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// A seal that was exported outlives the database it was made in.
+func TestALogThatIsBehindItsExportedSealIsRefusedUntilTheLossIsAccepted(t *testing.T) {
+	t.Parallel()
+	first, redis := testenv.PrivatePostgres(t), testenv.PrivateRedis(t, testenv.RedisOptions{})
+	r := rigOn(t, first.URL, redis)
+	env := append(r.Settings(t), "SECKILL_SEAL_AFTER=100ms")
+	child := Serve(t, ChildOptions{Env: env})
+	client := NewClient(child.URL)
+	sale := client.CreateSale(t, 20)
+	client.buy(t, sale, "early", 5)
+	older := dump(first, "older")
+	client.buy(t, sale, "late", 5)
+	testenv.Eventually(t, 30*time.Second, func() error {
+		var open int64
+		err := r.Pool.QueryRow(context.Background(), "select (select max(position) from events) - coalesce((select max(last_position) from seals), 0)").Scan(&open)
+		if err == nil && open != 0 {
+			err = fmt.Errorf("%d positions are not sealed yet", open)
+		}
+		return err
+	})
+	child.Stop()
+	r.Pool.Close()
+	first.Kill()
+
+	second := testenv.PrivatePostgres(t)
+	restore(second, older)
+	env = slices.DeleteFunc(env, func(kv string) bool { return strings.HasPrefix(kv, "SECKILL_DATABASE_URL=") })
+	env = append(env, "SECKILL_DATABASE_URL="+second.URL)
+	here := append(slices.Clone(env), "SECKILL_HTTP_ADDR=127.0.0.1:0")
+	wantOneSentence(t, Run(t, here, "serve"), 1, "seckill audit accept-loss")
+	if done := Run(t, env, "audit", "verify"); done.Code != 3 {
+		t.Errorf("verify: exit code %d, want 3 for a log that lacks what was sealed; %s", done.Code, done.Stdout)
+	}
+	if done := Run(t, env, "audit", "accept-loss", "--reason", "the disk is gone"); done.Code != 0 {
+		t.Fatalf("accept the loss: exit code %d, %s", done.Code, done.Stderr)
+	}
+	child = Serve(t, ChildOptions{Env: env})
+	client = NewClient(child.URL)
+	client.buy(t, sale, "later", 5)
+	r = &Rig{Pool: rigOn(t, second.URL, redis).Pool}
+	awaitProjected(t, r)
+	if f := readFold(t, logOf(t, second.URL)); f.placed(sale) != 15 {
+		t.Errorf("got %d orders, want 15: those the log lost came back from the gate's journal", f.placed(sale))
+	}
+	child.Stop()
+	if done := Run(t, env, "audit", "verify"); done.Code != 0 {
+		t.Errorf("verify afterwards: exit code %d, %s", done.Code, done.Stdout)
+	}
+	child = Serve(t, ChildOptions{Env: env}) // and it starts again
+	child.Stop()
 }
