@@ -16,7 +16,7 @@ func (r *replayCmd) printPast(ctx context.Context, log eventstore.Reader, at pla
 	position := at.position
 	if position == 0 {
 		var err error
-		if position, err = commands.PositionAt(ctx, log, at.at); err != nil {
+		if position, err = commands.PositionAt(ctx, timedLog{log}, at.at); err != nil {
 			return err
 		}
 	}

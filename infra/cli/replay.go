@@ -128,7 +128,7 @@ func begin(ctx context.Context, log eventstore.Reader, from int64, since time.Ti
 	if since.IsZero() {
 		return from, nil
 	}
-	before, err := commands.PositionAt(ctx, log, since.Add(-time.Microsecond))
+	before, err := commands.PositionAt(ctx, timedLog{log}, since.Add(-time.Microsecond))
 	return max(from, before+1), err
 }
 

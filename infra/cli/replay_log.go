@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -42,8 +43,24 @@ func (c console) withLog(f func(ctx context.Context, log eventstore.Reader) erro
 		return joinClose(err, a.stop(ctx))
 	}
 	err = f(ctx, pgstore.NewReader(pool))
+	var archived *pgstore.ArchivedError
+	if errors.As(err, &archived) {
+		err = &told{archived.Error(), err}
+	}
 	pool.Close()
 	return joinClose(err, a.stop(ctx))
+}
+
+// timedLog is a log to look for a time in: what was archived lies before it.
+type timedLog struct{ eventstore.Reader }
+
+// At gives the record at a position; ok is false for one that was archived.
+func (l timedLog) At(ctx context.Context, position int64) (r eventstore.Record, ok bool, err error) {
+	r, ok, err = l.Reader.At(ctx, position)
+	if errors.Is(err, pgstore.ErrArchived) {
+		err = nil
+	}
+	return r, ok, err
 }
 
 // openToRead opens the database as the application in sessions that PostgreSQL

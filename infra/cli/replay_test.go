@@ -17,6 +17,7 @@ import (
 	"seckill/commands"
 	"seckill/domain"
 	"seckill/eventstore"
+	"seckill/eventstore/pgstore"
 	"seckill/infra/config"
 	"seckill/infra/pg"
 	"seckill/infra/pg/pgtest"
@@ -229,6 +230,26 @@ func TestAStreamIsReadByItsVersionsWhateverElseIsAskedFor(t *testing.T) {
 		}
 		if len(got) != c.count || l.reads != c.reads || (len(got) > 0 && got[0].Version != c.first) {
 			t.Errorf("%s: got %d records in %d reads, want %d in %d, beginning with version %d", name, len(got), l.reads, c.count, c.reads, c.first)
+		}
+	}
+}
+
+// archivedLog has lost its first records to an archive.
+type archivedLog struct{ eventstore.Reader }
+
+func (archivedLog) Head(context.Context) (eventstore.Mark, error) { return eventstore.Mark{Number: 100}, nil }
+
+func (archivedLog) At(_ context.Context, position int64) (eventstore.Record, bool, error) {
+	if position <= 60 {
+		return eventstore.Record{}, false, &pgstore.ArchivedError{Last: 60}
+	}
+	return eventstore.Record{Position: position, RecordedAt: time.Unix(position, 0)}, true, nil
+}
+
+func TestATimeIsFoundInALogWhoseBeginningWasArchived(t *testing.T) {
+	for at, want := range map[int64]int64{70: 70, 60: 60, 200: 100} {
+		if got, err := commands.PositionAt(t.Context(), timedLog{archivedLog{}}, time.Unix(at, 0)); err != nil || got != want {
+			t.Errorf("at second %d: got position %d, %v; want %d", at, got, err, want)
 		}
 	}
 }
