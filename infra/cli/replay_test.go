@@ -234,12 +234,12 @@ func TestAStreamIsReadByItsVersionsWhateverElseIsAskedFor(t *testing.T) {
 	}
 }
 
-// archivedLog has lost its first records to an archive.
-type archivedLog struct{ eventstore.Reader }
+// shortLog has lost its first records to an archive.
+type shortLog struct{ eventstore.Reader }
 
-func (archivedLog) Head(context.Context) (eventstore.Mark, error) { return eventstore.Mark{Number: 100}, nil }
+func (shortLog) Head(context.Context) (eventstore.Mark, error) { return eventstore.Mark{Number: 100}, nil }
 
-func (archivedLog) At(_ context.Context, position int64) (eventstore.Record, bool, error) {
+func (shortLog) At(_ context.Context, position int64) (eventstore.Record, bool, error) {
 	if position <= 60 {
 		return eventstore.Record{}, false, &pgstore.ArchivedError{Last: 60}
 	}
@@ -248,7 +248,7 @@ func (archivedLog) At(_ context.Context, position int64) (eventstore.Record, boo
 
 func TestATimeIsFoundInALogWhoseBeginningWasArchived(t *testing.T) {
 	for at, want := range map[int64]int64{70: 70, 60: 60, 200: 100} {
-		if got, err := commands.PositionAt(t.Context(), timedLog{archivedLog{}}, time.Unix(at, 0)); err != nil || got != want {
+		if got, err := commands.PositionAt(t.Context(), timedLog{shortLog{}}, time.Unix(at, 0)); err != nil || got != want {
 			t.Errorf("at second %d: got position %d, %v; want %d", at, got, err, want)
 		}
 	}
