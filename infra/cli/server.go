@@ -10,6 +10,7 @@ import (
 	"seckill/api"
 	"seckill/commands"
 	"seckill/eventstore"
+	"seckill/infra/pg"
 )
 
 // newServer makes the HTTP API, or with serviceOnly what a process without it
@@ -26,9 +27,10 @@ func (a *app) newServer(verifier api.Verifier, serviceOnly bool) (*api.Server, e
 	return server, nil
 }
 
-// storeAway tells whether an error means that the event store is away.
+// storeAway tells whether an error means that the event store or the read models
+// are away.
 func storeAway(err error) bool {
-	return errors.Is(err, eventstore.ErrUnavailable) || errors.Is(err, eventstore.ErrUnknown)
+	return errors.Is(err, eventstore.ErrUnavailable) || errors.Is(err, eventstore.ErrUnknown) || pg.Away(err)
 }
 
 // verifier checks tokens by a JWKS, which is read until ctx ends, or by the

@@ -129,6 +129,29 @@ func TestASchemaThatIsMissingOlderOrNewerIsRefusedInASentence(t *testing.T) {
 	sentence(t, pg.Migrate(t.Context(), owner, ns), "newer seckill")
 }
 
+func TestWhatIsAwayIsToldFromWhatWasRefused(t *testing.T) {
+	pool, owner, _ := pgtest.New(t)
+	_, nobody := pgx.Connect(t.Context(), through(t, owner, func(u *url.URL) { u.Host = "127.0.0.1:1" }))
+	conn, err := pgx.Connect(t.Context(), owner)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, ended := conn.Exec(t.Context(), "select pg_terminate_backend(pg_backend_pid())")
+	_, slow := pool.Exec(t.Context(), "set statement_timeout = 1; select pg_sleep(10)")
+	_, wrong := pool.Exec(t.Context(), "select nothing")
+	for what, c := range map[string]struct {
+		err  error
+		away bool
+	}{
+		"nobody listens": {fmt.Errorf("x: %w", nobody), true}, "the session was ended": {ended, true}, "it was too slow": {slow, true},
+		"a refusal": {wrong, false}, "no row": {pgx.ErrNoRows, false}, "nothing": {nil, false},
+	} {
+		if c.err == nil && what != "nothing" || pg.Away(c.err) != c.away {
+			t.Errorf("%s: %v is away: %t, want %t", what, c.err, pg.Away(c.err), c.away)
+		}
+	}
+}
+
 func TestASchemaWhoseVersionIsLostIsRefusedInASentence(t *testing.T) {
 	_, owner, ns := pgtest.New(t)
 	asOwner(t, owner, "delete from "+ns+".schema_version")

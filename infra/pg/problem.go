@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"strconv"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -50,6 +52,22 @@ func SQLState(err error) string {
 		return pgErr.Code
 	}
 	return ""
+}
+
+// Away tells whether an error means that PostgreSQL is away or overloaded for the
+// moment, so that trying again may help, and not that it refused what was asked.
+func Away(err error) bool {
+	var network net.Error
+	var connect *pgconn.ConnectError
+	code := SQLState(err)
+	switch {
+	case err == nil:
+		return false
+	case code != "": // connection, resources, operator's intervention
+		return strings.HasPrefix(code, "08") || strings.HasPrefix(code, "53") || strings.HasPrefix(code, "57")
+	}
+	return errors.As(err, &connect) || errors.As(err, &network) || pgconn.SafeToRetry(err) ||
+		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed)
 }
 
 // parseConfig reads a database URL and never repeats it in its error.

@@ -1,0 +1,147 @@
+package e2e
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"seckill/domain"
+	"seckill/infra/testenv"
+)
+
+// TestPurchasesGoOnWhilePostgresIsAway kills, and then freezes, the PostgreSQL of
+// a served sale. The gate goes on deciding; what it decided is recorded later.
+func TestPurchasesGoOnWhilePostgresIsAway(t *testing.T) {
+	t.Parallel()
+	server := testenv.PrivatePostgres(t)
+	rig := rigOn(t, server.URL, testenv.PrivateRedis(t, testenv.RedisOptions{}))
+	child := ServeRig(t, rig)
+	client := NewClient(child.URL)
+	sale := client.CreateSale(t, 200)
+	accepted := map[string]string{}
+	buyAll(t, client, sale, "before", 10, accepted)
+
+	server.Kill()
+	buyAll(t, client, sale, "killed", 40, accepted)
+	readAll(t, client, sale, accepted)
+	server.Start()
+	child.AwaitReady()
+	observer := rig.Node(t, NodeOptions{APIOnly: true})
+	StandingChecks(t, observer, sale, accepted)
+
+	thaw := freeze(t, server)
+	buyAll(t, client, sale, "frozen", 10, accepted)
+	thaw()
+	child.AwaitReady()
+	StandingChecks(t, observer, sale, accepted)
+	f := readFold(t, observer.Store)
+	for order, buyer := range accepted {
+		if o := f.orders[order]; o.Status != domain.OrderStatusPlaced {
+			t.Errorf("order %s of %s ended %s (%s), want placed", order, buyer, o.Status, o.Reason)
+		}
+	}
+	if got := f.placed(sale); got != 60 {
+		t.Errorf("%d orders placed, want all 60", got)
+	}
+}
+
+// buyAll lets that many buyers buy at once. Each is answered 202 within the
+// client's patience.
+func buyAll(t *testing.T, c *Client, sale, prefix string, n int, accepted map[string]string) {
+	t.Helper()
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	for i := range n {
+		all.Go(func() {
+			buyer := fmt.Sprintf("%s-%d", prefix, i)
+			answer, err := c.Buy(sale, buyer, buyer)
+			if err != nil || answer.Status != http.StatusAccepted {
+				t.Errorf("%s: got %d %s, %v; want 202", buyer, answer.Status, answer.Raw, err)
+				return
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			accepted[answer.Text("order_id")] = buyer
+		})
+	}
+	all.Wait()
+}
+
+// readAll reads what buyers read: it is told, or that it cannot be at the moment.
+func readAll(t *testing.T, c *Client, sale string, accepted map[string]string) {
+	t.Helper()
+	want := func(what string, answer Answer, err error) {
+		t.Helper()
+		told := answer.Status == http.StatusOK || answer.Status == http.StatusServiceUnavailable && answer.Header.Get("Retry-After") != ""
+		if err != nil || !told {
+			t.Errorf("%s: got %d %s (Retry-After %q), %v; want 200, or 503 with Retry-After", what, answer.Status, answer.Raw, answer.Header.Get("Retry-After"), err)
+		}
+	}
+	for _, path := range []string{"/api/v1/sales", "/api/v1/sales/" + sale} {
+		answer, err := c.Call(http.MethodGet, path, "", "", nil)
+		want(path, answer, err)
+	}
+	answer, err := c.Call(http.MethodGet, "/api/v1/orders?sale="+sale, "before-1", "", nil)
+	want("own orders", answer, err)
+	for order, buyer := range accepted {
+		answer, err := c.Order(buyer, order, "")
+		want("the order of "+buyer, answer, err)
+	}
+}
+
+// freeze stops every process of a cluster without ending it, until the function
+// it gives is called.
+func freeze(t *testing.T, s *testenv.PostgresServer) (thaw func()) {
+	t.Helper()
+	raw, err := os.ReadFile(s.File("data/postmaster.pid"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	line, _, _ := strings.Cut(string(raw), "\n")
+	postmaster, err := strconv.Atoi(line)
+	if err != nil {
+		t.Fatal(err)
+	}
+	signal := func(sig syscall.Signal) {
+		for _, pid := range append([]int{postmaster}, childrenOf(t, postmaster)...) {
+			if err := syscall.Kill(pid, sig); err != nil && !errors.Is(err, syscall.ESRCH) {
+				t.Errorf("signal PostgreSQL: %v", err)
+			}
+		}
+	}
+	signal(syscall.SIGSTOP)
+	var once sync.Once
+	thaw = func() { once.Do(func() { signal(syscall.SIGCONT) }) }
+	t.Cleanup(thaw)
+	return thaw
+}
+
+func childrenOf(t *testing.T, parent int) []int {
+	t.Helper()
+	files, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var children []int
+	for _, file := range files {
+		raw, _ := os.ReadFile(file) // it may have ended
+		_, rest, ok := strings.Cut(string(raw), ") ")
+		fields := strings.Fields(rest)
+		if !ok || len(fields) < 2 || fields[1] != strconv.Itoa(parent) {
+			continue
+		}
+		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		children = append(children, pid)
+	}
+	return children
+}
