@@ -195,7 +195,7 @@ func (d DeadLetters) fold(ctx context.Context, p *Projection, letters []DeadLett
 		}
 		records[i] = found[0]
 	}
-	facts, err := p.facts(records)
+	facts, err := p.facts(records, &decoder{}, 1)
 	if err != nil {
 		return nil, err
 	}

@@ -65,18 +65,23 @@ type orderRows interface{ changedOrders() []string }
 // reads tells whether p folds an event.
 func (p *Projection) reads(r *eventstore.Record) bool { return strings.HasPrefix(r.Type, p.Reads) }
 
-// facts decodes what p reads of records. A *FaultError, which is ErrUnfit, for
-// an event that cannot be read.
-func (p *Projection) facts(records []eventstore.Record) ([]Fact, error) {
+// facts gives what p reads of records, by means of d, which readers projections
+// share. A *FaultError, which is ErrUnfit, for an event that cannot be read.
+func (p *Projection) facts(records []eventstore.Record, d *decoder, readers int) ([]Fact, error) {
+	d.mu.Lock() // whoever comes second finds everything read
+	defer d.mu.Unlock()
 	var facts []Fact
 	for i := range records {
 		r := &records[i]
 		if !p.reads(r) {
 			continue
 		}
-		event, err := domain.Decode(r.Type, r.Schema, r.Payload)
+		event, err := d.decode(r, readers)
 		if err != nil {
 			return nil, p.faultAt(r, &unfit{fmt.Errorf("read the event at position %d: %w", r.Position, err)})
+		}
+		if facts == nil {
+			facts = make([]Fact, 0, len(records)-i)
 		}
 		facts = append(facts, Fact{Record: r, Event: event})
 	}

@@ -128,9 +128,15 @@ func NewProjector(db DB, source Source, list []Projection, options Options) (*Pr
 		hub:   NewHub(options.Waiters),
 		slots: make(chan struct{}, options.Parallel),
 	}
+	decoders, readers := make([]decoder, options.Shards), map[string]int{}
+	for _, projection := range list {
+		readers[projection.Reads]++
+	}
 	for _, projection := range list {
 		for shard := range options.Shards {
-			p.runners = append(p.runners, newRunner(p, projection, shard))
+			r := newRunner(p, projection, shard)
+			r.decoder, r.readers = &decoders[shard], readers[projection.Reads]
+			p.runners = append(p.runners, r)
 		}
 	}
 	return p, nil

@@ -19,6 +19,8 @@ type Runner struct {
 	projection Projection
 	row        checkpoint
 	kick       chan struct{}
+	decoder    *decoder     // of the shard
+	readers    int          // projections that fold the same events
 	goal       atomic.Int64 // the end of the newest batch that was left to the store
 
 	mu      sync.Mutex // held while applying; guards what follows
@@ -220,7 +222,7 @@ func (r *Runner) attempt(ctx context.Context, b eventstore.Batch) error {
 // checkpoint or set sequences aside: then it must be learned again.
 func (r *Runner) step(ctx context.Context, b eventstore.Batch) (bool, error) {
 	keep, late := r.parked.split(&r.projection, b.Records)
-	facts, err := r.projection.facts(keep)
+	facts, err := r.projection.facts(keep, r.decoder, r.readers)
 	if err != nil {
 		return false, err
 	}
