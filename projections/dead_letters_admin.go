@@ -199,9 +199,9 @@ func (d DeadLetters) fold(ctx context.Context, p *Projection, letters []DeadLett
 	if err != nil {
 		return nil, err
 	}
-	rows, err := p.Fold(Share{Store: d.Source.Store, Shard: letters[0].Shard}, facts)
+	rows, err := p.fold(Share{Store: d.Source.Store, Shard: letters[0].Shard}, facts)
 	if err != nil {
-		return nil, &unfit{fmt.Errorf("fold the events from position %d: %w", letters[0].Position, err)}
+		return nil, fmt.Errorf("fold the events from position %d: %w", letters[0].Position, err)
 	}
 	return rows, nil
 }

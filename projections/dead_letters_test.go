@@ -268,6 +268,36 @@ func TestWhereTooManySequencesFailTheShardStops(t *testing.T) {
 	}
 }
 
+func TestAFoldThatPanicsIsAFaultOfItsEventAlone(t *testing.T) {
+	h := newHouse(t)
+	h.release(1 << 30)
+	h.fill(20)
+	id, _ := h.placed(7)
+	list := projections.All()
+	fold := list[2].Fold
+	list[2].Fold = func(s projections.Share, facts []projections.Fact) (projections.Rows, error) {
+		for _, f := range facts {
+			if f.Record.OrderID == id {
+				panic("no such thing")
+			}
+		}
+		return fold(s, facts)
+	}
+	h.run(h.projector(list, quick()))
+	h.settle(list)
+	if all := h.parked(""); len(all) != 1 || all[0].Sequence != id || all[0].Projection != "sale_summary" || !strings.Contains(all[0].Reason, "no such thing") {
+		t.Errorf("parked: %+v, want the one order with what it panicked about", all)
+	}
+	_, err := projections.Rebuild(h.ctx(), h.pool, h.source(), list[2:], projections.RebuildOptions{})
+	if err != nil {
+		t.Errorf("a rebuild past what is parked: %v", err)
+	}
+	s := h.parked("")[0]
+	if _, err := h.letters(list).Retry(h.ctx(), s); !errors.Is(err, projections.ErrUnfit) {
+		t.Errorf("retry: got %v, want that it cannot be applied", err)
+	}
+}
+
 // Whatever a store causes is never held against an event.
 func TestFaultsOfTheStoreParkNothing(t *testing.T) {
 	h := newHouse(t)

@@ -88,6 +88,21 @@ func (p *Projection) facts(records []eventstore.Record, d *decoder, readers int)
 	return facts, nil
 }
 
+// fold is Fold with every fault of it as ErrUnfit: a panic is one of the events,
+// and takes nobody else down.
+func (p *Projection) fold(s Share, facts []Fact) (rows Rows, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = &unfit{fmt.Errorf("folding panicked: %v", v)}
+		}
+	}()
+	rows, err = p.Fold(s, facts)
+	if err != nil {
+		return nil, &unfit{err}
+	}
+	return rows, nil
+}
+
 // traceOf gives the trace id in a record's metadata, "" when there is none.
 func traceOf(r *eventstore.Record) string {
 	var meta struct {

@@ -258,9 +258,9 @@ func (r *rebuild) fold(ctx context.Context, tx pgx.Tx, j job, t *tally) error {
 			}
 			continue
 		}
-		rows, err := p.Fold(share, facts)
+		rows, err := p.fold(share, facts)
 		if err != nil {
-			return p.faultAt(facts[0].Record, &unfit{err})
+			return p.faultAt(facts[0].Record, err)
 		}
 		if err := rows.Write(ctx, tx); err != nil {
 			if isUnfit(err) {

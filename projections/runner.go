@@ -231,8 +231,8 @@ func (r *Runner) step(ctx context.Context, b eventstore.Batch) (bool, error) {
 	}
 	c := change{late: late, last: b.Last}
 	if len(facts) > 0 {
-		if c.rows, err = r.projection.Fold(Share{Store: r.row.store, Shard: r.row.shard}, facts); err != nil {
-			return false, &unfit{fmt.Errorf("fold records %d to %d: %w", b.Prev.Number+1, b.Last.Number, err)}
+		if c.rows, err = r.projection.fold(Share{Store: r.row.store, Shard: r.row.shard}, facts); err != nil {
+			return false, fmt.Errorf("fold records %d to %d: %w", b.Prev.Number+1, b.Last.Number, err)
 		}
 	}
 	done, err := r.commit(ctx, c)
