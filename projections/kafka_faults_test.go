@@ -11,10 +11,9 @@ import (
 
 // B38: the broker dies under load and comes back half a minute later.
 func TestB38NothingCountsAsSentWhileTheBrokerIsDown(t *testing.T) {
-	down := 30 * time.Second
-	if testing.Short() {
-		down = 4 * time.Second
-	}
+	t.Parallel()
+	long(t)
+	const down = 30 * time.Second
 	server := testenv.PrivateKafka(t)
 	w := kafkaWire(t, "Kafka", server.Addr)
 	h := newHouse(t)
@@ -61,6 +60,8 @@ func TestB38NothingCountsAsSentWhileTheBrokerIsDown(t *testing.T) {
 
 // A broker that hangs answers nothing and closes nothing.
 func TestABrokerThatHangsHoldsUpNobodyForEver(t *testing.T) {
+	t.Parallel()
+	long(t)
 	server := testenv.PrivateKafka(t)
 	w := kafkaWire(t, "Kafka", server.Addr)
 	h := newHouse(t)
@@ -84,6 +85,7 @@ func TestABrokerThatHangsHoldsUpNobodyForEver(t *testing.T) {
 
 // B60: three relays of one log, none of which knows of the others.
 func TestB60ThreeRelaysAtOnceSendEverythingInOrder(t *testing.T) {
+	t.Parallel()
 	overKafka(t, func(t *testing.T, w *wire) {
 		h := newHouse(t)
 		h.release(1 << 30)

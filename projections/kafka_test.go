@@ -23,6 +23,7 @@ func pace(t *testing.T) (next func()) {
 
 // B37: each second a member joins and another leaves, while 10,000 events flow.
 func TestB37RebalancesWhileEventsFlow(t *testing.T) {
+	t.Parallel()
 	overKafka(t, func(t *testing.T, w *wire) {
 		h := newHouse(t)
 		h.release(1 << 30)
@@ -68,6 +69,7 @@ func TestB37RebalancesWhileEventsFlow(t *testing.T) {
 // A shard that moves to another partition may be read there before the rest of
 // it is read here: checkpoints and the log put that right.
 func TestPartitionsRaisedFromThreeToSixUnderLoad(t *testing.T) {
+	t.Parallel()
 	overKafka(t, func(t *testing.T, w *wire) {
 		h := newHouse(t)
 		h.release(1 << 30)
@@ -103,6 +105,7 @@ func TestPartitionsRaisedFromThreeToSixUnderLoad(t *testing.T) {
 }
 
 func TestAFreshGroupFoldsFromTheOldestMessage(t *testing.T) {
+	t.Parallel()
 	overKafka(t, func(t *testing.T, w *wire) {
 		h := newHouse(t)
 		h.release(1 << 30)
@@ -156,6 +159,8 @@ func TestSwallowingMember(t *testing.T) {
 // leaving its groups: the broker believes all that was consumed. Offsets are not
 // what we go by.
 func TestAMemberIsKilledAfterAcknowledgingWhatItDidNotApply(t *testing.T) {
+	t.Parallel()
+	long(t)
 	h := newHouse(t)
 	w := kafkaWire(t, "Kafka", testenv.Kafka(t))
 	h.release(1 << 30)

@@ -40,11 +40,17 @@ func overEveryBus(t *testing.T, test func(t *testing.T, w *wire)) {
 func overKafka(t *testing.T, test func(t *testing.T, w *wire)) {
 	t.Run("kfake", func(t *testing.T) { test(t, kafkaWire(t, "kfake", testenv.FakeKafka(t))) })
 	t.Run("Kafka", func(t *testing.T) {
-		if testing.Short() {
-			t.Skip("the long way, on a real Kafka")
-		}
+		long(t)
 		test(t, kafkaWire(t, "Kafka", testenv.Kafka(t)))
 	})
+}
+
+// long leaves a test out where time is short.
+func long(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("skipped in short mode: it takes long on a real Kafka")
+	}
 }
 
 func kafkaWire(t testing.TB, name, addr string) *wire {

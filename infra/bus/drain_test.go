@@ -116,6 +116,7 @@ func waitUntil(t testing.TB, what string, ok func() bool) {
 // B81: one message at a time and partition. What is left of the handler's time is
 // divided by the partitions, and by what one message holds.
 func TestB81PartitionsAndBatchesDivideTheHandlersTime(t *testing.T) {
+	long(t)
 	k := kafkaBus{options: KafkaOptions{Brokers: []string{testenv.Kafka(t)}, Log: quiet()}}
 	log := winners(800)
 	for _, partitions := range []int{4, 8} {

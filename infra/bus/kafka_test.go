@@ -16,14 +16,26 @@ import (
 	"seckill/infra/testenv"
 )
 
-// onKafka runs a test on an imitated Kafka and on a real one.
+// onKafka runs a test on an imitated Kafka and, unless time is short, on a real
+// one.
 func onKafka(t *testing.T, test func(t *testing.T, k kafkaBus)) {
 	for name, start := range map[string]func(testing.TB) string{"kfake": testenv.FakeKafka, "Kafka": testenv.Kafka} {
 		t.Run(name, func(t *testing.T) {
+			if name == "Kafka" {
+				long(t)
+			}
 			test(t, kafkaBus{namespace: testenv.Namespace(t), options: KafkaOptions{
 				Brokers: []string{start(t)}, Log: quiet(), Refresh: 300 * time.Millisecond,
 			}})
 		})
+	}
+}
+
+// long leaves a test out where time is short.
+func long(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("skipped in short mode: it takes long on a real Kafka")
 	}
 }
 

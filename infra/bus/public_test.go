@@ -75,6 +75,7 @@ func TestOutsidersGetEveryRecordAsACloudEventInTheOrderOfItsStream(t *testing.T)
 }
 
 func TestAPublicRelayGoesOnWhenTheBrokerIsBack(t *testing.T) {
+	long(t)
 	server := testenv.PrivateKafka(t)
 	k := kafkaBus{namespace: testenv.Namespace(t), options: KafkaOptions{Brokers: []string{server.Addr}, Log: quiet()}}
 	all := chain(200)
