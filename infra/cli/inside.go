@@ -49,15 +49,20 @@ func (c console) withAPI(f func(ctx context.Context, in inside) error) error {
 		if err := f(ctx, inside{server: server, log: a.log}); err != nil {
 			return err
 		}
-		if !a.served(ctx) {
-			c.say("%s: start one with `seckill serve`.", notServed)
-		}
+		c.mentionServing(ctx, a)
 		return nil
 	})
 }
 
 // notServed is what an operator should know who changes or looks at sales then.
 const notServed = "No process serves this installation now"
+
+// mentionServing tells an operator who would not expect it that nobody serves.
+func (c console) mentionServing(ctx context.Context, a *app) {
+	if !a.served(ctx) {
+		c.say("%s: start one with `seckill serve`.", notServed)
+	}
+}
 
 // served tells whether some process records what is bought. Where that cannot be
 // asked it is taken for granted.

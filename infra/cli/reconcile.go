@@ -28,6 +28,7 @@ func (r *reconcileCmd) Run(c console) error {
 		if err != nil {
 			return err
 		}
+		c.mentionServing(ctx, a)
 		if r.JSON {
 			err = c.json(report)
 		} else {

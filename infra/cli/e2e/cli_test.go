@@ -351,4 +351,8 @@ func TestRolesInSeparateProcessesServeOneSale(t *testing.T) {
 	if code := back.Stop(); code != 0 {
 		t.Errorf("the back ended with %d after a signal, want 0", code)
 	}
+	// Redis runs on, so the books can be compared; that nobody records is said.
+	if done := Run(t, env, "reconcile"); done.Code != 0 || !strings.Contains(done.Stderr, "No process serves") {
+		t.Errorf("reconcile with nobody recording: exit code %d, stderr %q; want 0 and that nobody serves", done.Code, done.Stderr)
+	}
 }

@@ -1,9 +1,15 @@
 package e2e
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
+
+	"seckill/infra/testenv"
 )
 
 func TestWhatCannotWorkIsToldInOneSentence(t *testing.T) {
@@ -58,6 +64,31 @@ func TestWhatCannotWorkIsToldInOneSentence(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestServeStartsWithoutItsJWKSAndIsNotReadyUntilItWasRead(t *testing.T) {
+	t.Parallel()
+	var there atomic.Bool
+	issuer := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if !there.Load() {
+			w.WriteHeader(http.StatusBadGateway)
+			return
+		}
+		_, _ = w.Write([]byte(`{"keys":[]}`)) // to a server that may have gone
+	}))
+	t.Cleanup(issuer.Close)
+	child := NewChild(t, ChildOptions{Env: append(NewRig(t).Settings(t), "SECKILL_JWT_SECRET=", "SECKILL_JWKS_URL="+issuer.URL)})
+	child.Start()
+	testenv.Eventually(t, 60*time.Second, func() error {
+		answer, err := NewClient(child.URL).Call(http.MethodGet, "/readyz", "", "", nil)
+		wrong, _ := answer.Body["errors"].([]any)
+		if err == nil && (answer.Status != http.StatusServiceUnavailable || len(wrong) != 1 || !strings.Contains(answer.Raw, `"tokens"`)) {
+			err = errStatus(answer)
+		}
+		return err
+	})
+	there.Store(true)
+	child.AwaitReady()
 }
 
 func TestEveryWrongSettingIsToldAtOnce(t *testing.T) {
