@@ -64,6 +64,15 @@ func Encode(b eventstore.Batch) ([]byte, error) {
 // Decode reads a batch back. What it gives has been validated. An error is
 // ErrFutureEnvelope, or says that these bytes were never written by Encode.
 func Decode(data []byte) (eventstore.Batch, error) {
+	if b, first, ok := decodeQuick(data); ok && first == firstPosition(b.Records) && b.Validate() == nil {
+		return b, nil
+	}
+	return decodeSlowly(data)
+}
+
+// decodeSlowly reads every envelope that there is, and tells what is wrong with
+// one that there is not.
+func decodeSlowly(data []byte) (eventstore.Batch, error) {
 	var e envelopeV1
 	err := json.Unmarshal(data, &e)
 	if form := formOf(data, e.Form, err); form > EnvelopeForm {
