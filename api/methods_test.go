@@ -91,4 +91,8 @@ func TestACompressedBodyIsRefusedWithItsReason(t *testing.T) {
 	if detail := doc["detail"].(string); !strings.Contains(detail, "Compressed bodies are not taken") {
 		t.Errorf("got %q, want that compressed bodies are not taken", detail)
 	}
+	doc = h.buy(oneShoe, "Content-Encoding", "gzip", "Accept-Language", "zh").problem(415, domain.CodeInvalidRequest)
+	if detail := doc["detail"].(string); !strings.Contains(detail, "不接受压缩") {
+		t.Errorf("got %q, want it in Chinese", detail)
+	}
 }

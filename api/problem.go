@@ -52,7 +52,7 @@ func (r *refusal) document(language, trace string) *Problem {
 		Detail: r.Code.Sentence(language), Code: string(r.Code), TraceID: trace, OrderID: r.order,
 	}
 	if r.Note != "" {
-		p.Detail += " " + r.Note
+		p.Detail += " " + reasonIn(language, r.Note)
 	}
 	switch {
 	case r.wait > 0:

@@ -154,6 +154,13 @@ var chinese = map[string]string{
 	"this version hands out no purchase tickets":              "本版本不发放购买资格券",
 	"this version opens every sale by itself":                 "本版本的活动都自动开始",
 	"this version releases the whole stock at once":           "本版本一次性放出全部库存",
-	"is not ready":                                            "尚未就绪",
-	"is shutting down":                                        "正在停止",
+	// Notes that follow the sentence of a code.
+	"Please send application/json.": "请发送 application/json。",
+	"Compressed bodies are not taken: please send it as it is, without Content-Encoding.": "不接受压缩的请求体：请原样发送，不带 Content-Encoding。",
+	"The body is over # KiB.":                        "请求体超过 # KiB。",
+	"The body is not JSON, or something follows it.": "请求体不是 JSON，或其后还有内容。",
+	"The body did not arrive whole.":                 "请求体没有完整到达。",
+	"The body took too long to arrive.":              "请求体到达太慢。",
+	"is not ready":                                   "尚未就绪",
+	"is shutting down":                               "正在停止",
 }
