@@ -127,7 +127,7 @@ func (f *Finder) fromGate(ctx context.Context, ref domain.OrderRef, queued Order
 	case OrderAccepted:
 		return f.withLines(ctx, ref, known, queued), nil
 	case OrderUnresolved:
-		return queued, nil
+		return f.withoutSale(ctx, ref, queued), nil
 	case OrderUnknown:
 		if known.OpenFor < settleTime {
 			return queued, nil
@@ -141,6 +141,22 @@ func (f *Finder) fromGate(ctx context.Context, ref domain.OrderRef, queued Order
 		return answer, nil
 	}
 	return queued, nil
+}
+
+// withoutSale answers for an order whose lane is closed: it stays queued, unless
+// the log has lost its very sale. Nobody opens a lane for that.
+func (f *Finder) withoutSale(ctx context.Context, ref domain.OrderRef, queued OrderAnswer) OrderAnswer {
+	page, err := f.Log.ReadStream(ctx, domain.SaleStream(ref.Place.Sale), 0, 1)
+	if err != nil || len(page) > 0 {
+		return queued
+	}
+	if gone, err := f.Lost.DeclareSaleLost(ctx, ref, queued.BuyerID); err != nil || !gone {
+		return queued
+	}
+	if answer, ok, err := f.fromLog(ctx, ref.ID); err == nil && ok {
+		return answer
+	}
+	return queued
 }
 
 // withLines reads what was bought from the journal, where it still stands.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -141,16 +143,15 @@ func (k *Keeper) contents(ctx context.Context) (contents, error) {
 	return all, nil
 }
 
-// round looks at every lane that holds a sale, and recovers what needs it.
+// round looks at every lane that holds a sale or is suspect, and recovers what
+// needs it. A suspect lane without a sale is one whose sale the log has lost: its
+// journal still has purchases, and their buyers are to be told.
 func (k *Keeper) round(ctx context.Context, sweep bool) error {
 	all, err := k.contents(ctx)
 	if err != nil {
 		return err
 	}
-	lanes := make([]int, 0, len(all))
-	for lane := range all {
-		lanes = append(lanes, lane)
-	}
+	lanes := k.lanesOf(all)
 	cursors, err := k.log.Cursors(ctx, lanes)
 	if err != nil {
 		return fmt.Errorf("read cursors: %w", err)
@@ -173,6 +174,18 @@ func (k *Keeper) round(ctx context.Context, sweep bool) error {
 		}
 	}
 	return errors.Join(faults...)
+}
+
+func (k *Keeper) lanesOf(all contents) []int {
+	lanes := slices.Collect(maps.Keys(all))
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for lane, suspect := range k.suspect {
+		if _, known := all[lane]; suspect && !known {
+			lanes = append(lanes, lane)
+		}
+	}
+	return lanes
 }
 
 // share gives the buckets of a lane whose turn it is, about SweepMost in all lanes.

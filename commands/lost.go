@@ -54,12 +54,41 @@ func (l *Lost) Declare(ctx context.Context, ref domain.OrderRef, buyer string) e
 	return ErrUnresolved
 }
 
-func (l *Lost) record(ctx context.Context, ref domain.OrderRef, buyer string, epoch int64) error {
-	stream := domain.OrderStream(ref.ID)
+// DeclareSaleLost declares an order of a sale that the log does not have (it was put
+// back to an older state): nothing of it can ever be recorded, whatever the gate
+// holds. False where the log has the sale.
+func (l *Lost) DeclareSaleLost(ctx context.Context, ref domain.OrderRef, buyer string) (gone bool, err error) {
+	stream, sale := domain.OrderStream(ref.ID), domain.SaleStream(ref.Place.Sale)
+	ev, err := l.lost(ref, buyer)
+	if err != nil {
+		return false, err
+	}
+	_, err = l.Log.Submit(ctx, eventstore.Work{
+		Needs: eventstore.Needs{Streams: []string{stream, sale}},
+		Decide: func(look eventstore.Look) (*eventstore.Group, error) {
+			gone = look.Stream(sale).Version == 0
+			if !gone || look.Stream(stream).Version > 0 {
+				return nil, nil
+			}
+			return &eventstore.Group{Appends: []eventstore.Append{{Stream: stream, Events: []eventstore.NewEvent{ev}}}}, nil
+		},
+	})
+	if err != nil {
+		return false, fmt.Errorf("record order %s as lost with its sale: %w", ref.ID, err)
+	}
+	return gone, nil
+}
+
+func (l *Lost) lost(ref domain.OrderRef, buyer string) (eventstore.NewEvent, error) {
 	rejected := &domain.OrderRejected{
 		OrderID: ref.ID, SaleID: ref.Place.Sale, BuyerID: buyer, Bucket: ref.Place.Bucket, Reason: domain.RejectedLost,
 	}
-	ev, err := l.Env.newEvent(rejected, ref.Place.Sale, ref.ID, Meta{By: "resolve"})
+	return l.Env.newEvent(rejected, ref.Place.Sale, ref.ID, Meta{By: "resolve"})
+}
+
+func (l *Lost) record(ctx context.Context, ref domain.OrderRef, buyer string, epoch int64) error {
+	stream := domain.OrderStream(ref.ID)
+	ev, err := l.lost(ref, buyer)
 	if err != nil {
 		return err
 	}

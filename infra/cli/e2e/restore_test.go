@@ -99,6 +99,38 @@ func TestAnOlderDumpIsCaughtUpFromTheGatesJournal(t *testing.T) {
 	}
 }
 
+// Nobody can be given what the log does not know to be on sale: its buyers are
+// told, whether the gate remembers them or not.
+func TestPurchasesOfASaleThatTheLogLostAreRejectedAndNeverForgotten(t *testing.T) {
+	t.Parallel()
+	for name, forget := range map[string]func(*testenv.RedisServer){"the gate remembers": func(*testenv.RedisServer) {}, "the gate is empty": (*testenv.RedisServer).Wipe} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			first, redis := testenv.PrivatePostgres(t), testenv.PrivateRedis(t, testenv.RedisOptions{})
+			n := rigOn(t, first.URL, redis).Node(t, NodeOptions{})
+			sale, accepted := soldOut(t, n, 20, 5)
+			file := dump(first, "older")
+			_, lost := soldOut(t, n, 20, 6) // a sale that the dump does not have
+			n.Stop()
+			first.Kill()
+			forget(redis)
+
+			second := testenv.PrivatePostgres(t)
+			restore(second, file)
+			n = rigOn(t, second.URL, redis).Node(t, NodeOptions{})
+			n.AwaitOpen(t, sale)
+			n.AwaitDecided(t, lost)
+			for order, buyer := range lost {
+				if answer, err := n.Finder.Find(t.Context(), buyer, order); err != nil || answer.Status != domain.OrderStatusRejected {
+					t.Errorf("order of %s: got %s, %v; want it rejected", buyer, answer.Status, err)
+				}
+			}
+			StandingChecks(t, n, sale, accepted)
+			n.AwaitOpen(t, n.Schedule(t, Terms(20))) // made again, it sells
+		})
+	}
+}
+
 // Where the gate lost its memory as well, what only the lost commits knew is
 // lost; nobody is sold a unit twice, and who asks is told.
 func TestAnOlderDumpWithAnEmptyGateSellsWhatTheLogSaysIsLeft(t *testing.T) {
