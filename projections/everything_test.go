@@ -7,11 +7,14 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
 
+	"seckill/domain"
 	"seckill/eventstore"
 	"seckill/infra/bus"
+	"seckill/infra/testenv"
 	"seckill/projections"
 )
 
@@ -74,6 +77,44 @@ func (k killedPlace) Save(ctx context.Context, at eventstore.Mark) error {
 		return errors.New("killed before the place was saved")
 	}
 	return k.Place.Save(ctx, at)
+}
+
+// B40 on a living bus: a view that fails for one sale holds up no other sale, and
+// no message: the bus goes on, and what fails is parked.
+func TestB40OnEveryBusASaleThatFailsHoldsUpNoOther(t *testing.T) {
+	overEveryBus(t, func(t *testing.T, w *wire) {
+		h := newHouse(t)
+		h.release(1 << 30)
+		h.ensure(w, 8)
+		bad, other := h.sale, domain.SaleNumber(2).ID()
+		list := projections.All()
+		fold := list[0].Fold
+		list[0].Fold = func(s projections.Share, facts []projections.Fact) (projections.Rows, error) {
+			for _, f := range facts {
+				if f.Record.SaleID == bad {
+					return nil, errCrash
+				}
+			}
+			return fold(s, facts)
+		}
+		h.member(w, h.projector(list, projections.Options{Log: quiet()}))
+		h.relaying(w, w, projections.RelayPlace(h.pool, 1))
+		h.fill(40)
+		h.sale = other
+		began := time.Now()
+		h.fill(40)
+		h.eventually("the other sale is in the view", func() bool { return h.count("order_view", "sale_id = '"+other+"'") == 40 })
+		if took := time.Since(began); took > 15*time.Second {
+			t.Errorf("the other sale was in the view after %v, want under 15 s even on a busy machine", took)
+		}
+		t.Logf("the other sale was in the view after %v", time.Since(began))
+		h.eventually("what fails is parked", func() bool { return len(h.parked("order_view")) == 40 })
+		if w.publisher != nil {
+			h.eventually("every message is acknowledged", func() bool {
+				return testenv.Committed(t, w.kafka.Brokers[0], w.namespace+".order_view", w.topics()(0)) == int64(len(h.inTopic(w, 0)))
+			})
+		}
+	})
 }
 
 // What the read side must hold: relays and consumers that are killed, applying

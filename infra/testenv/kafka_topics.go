@@ -2,6 +2,7 @@ package testenv
 
 import (
 	"testing"
+	"time"
 
 	"github.com/IBM/sarama"
 	"github.com/twmb/franz-go/pkg/kfake"
@@ -60,6 +61,7 @@ func ReadTopic(t testing.TB, addr, topic string) []TopicRecord {
 	t.Helper()
 	c := sarama.NewConfig()
 	c.Version = sarama.V2_8_0_0
+	c.Consumer.MaxWaitTime = 10 * time.Millisecond // closing waits that long for each partition
 	client, err := sarama.NewClient([]string{addr}, c)
 	if err != nil {
 		t.Fatalf("talk to Kafka: %v", err)
