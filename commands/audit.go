@@ -134,7 +134,13 @@ func (a *Auditor) Verify(ctx context.Context, opts AuditOptions) (AuditReport, e
 	if err := a.chunks(ctx, opts, to, func(c *auditChunk) error { return st.add(ctx, c) }); err != nil {
 		return AuditReport{}, fmt.Errorf("audit the log: %w", err)
 	}
-	if err := st.seals.finish(to, to == head.Number); err != nil {
+	if opts.To == 0 || opts.To >= head.Number {
+		if head, err = a.Log.Head(ctx); err != nil {
+			return AuditReport{}, fmt.Errorf("audit the seals: %w", err)
+		}
+		err = st.seals.finish(head.Number)
+	}
+	if err != nil {
 		return AuditReport{}, fmt.Errorf("audit the seals: %w", err)
 	}
 	return st.result(), nil

@@ -113,10 +113,12 @@ func exportedSeals(exported ExportedSeals) sealSeq {
 // start steps to the first seal that begins in what is audited. The one before it
 // is believed, so that the chain can be checked from there.
 func (c *sealCheck) start() error {
-	if err := c.step(&c.stored, c.nextStored); err != nil {
+	// The exported ones first, as they are now: each of them was stored before, so
+	// that none of them is missed among the stored ones while both grow.
+	if err := c.step(&c.exported, c.nextExported); err != nil {
 		return err
 	}
-	if err := c.step(&c.exported, c.nextExported); err != nil {
+	if err := c.step(&c.stored, c.nextStored); err != nil {
 		return err
 	}
 	for {
@@ -226,22 +228,25 @@ func (c *sealCheck) done() error {
 	return err
 }
 
-// finish says what is sealed and was never met. whole tells that the audit went
-// up to the head of the log.
-func (c *sealCheck) finish(to int64, whole bool) error {
-	for c.now != nil && whole {
-		c.st.fault(AuditFault{Position: max(to+1, c.now.First), Kind: FaultSeal, Detail: fmt.Sprintf(
-			"seal %d covers positions %d to %d, but the log ends at %d: its newest records were removed, or the database was put back to an older state", c.now.Number, c.now.First, c.now.Last, to)})
-		var err error
-		if c.previous, c.now = c.now, nil; c.stored != nil || c.exported != nil {
-			c.now, err = c.next()
+// finish says which seals cover more than the log has. head is where it ends now,
+// after every seal was read.
+func (c *sealCheck) finish(head int64) error {
+	for c.now != nil {
+		if c.now.Last > head {
+			c.st.fault(AuditFault{Position: max(head+1, c.now.First), Kind: FaultSeal, Detail: fmt.Sprintf(
+				"seal %d covers positions %d to %d, but the log ends at %d: its newest records were removed, or the database was put back to an older state", c.now.Number, c.now.First, c.now.Last, head)})
 		}
-		if err != nil {
+		c.previous = c.now
+		var err error
+		if c.now, err = c.next(); err != nil {
 			return err
 		}
 	}
-	if !c.trusted && c.st.report.Seals > 0 {
-		c.st.report.Warnings = append(c.st.report.Warnings, "the seals were checked with keys that the database itself names: give --seals with the folder they are exported to, to check them with keys from outside")
-	}
 	return nil
+}
+
+// note says when the seals were only checked with what the database says itself.
+func (c *sealCheck) note() (warning string, needed bool) {
+	return "the seals were checked with keys that the database itself names: give --seals with the folder they are exported to, to check them with keys from outside",
+		!c.trusted && c.st.report.Seals > 0
 }

@@ -179,6 +179,9 @@ func (st *stitcher) result() AuditReport {
 	if st.unsure > 0 {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("the stock rule of %d streams could not be checked: they begin before what was audited and cannot be read there", st.unsure))
 	}
+	if warning, needed := st.seals.note(); needed {
+		r.Warnings = append(r.Warnings, warning)
+	}
 	if r.Head > 0 && r.SealedTo < r.Head {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("positions %d to %d are under no seal yet", max(r.SealedTo+1, r.From), r.Head))
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -380,6 +381,37 @@ func TestAnEventThatCannotBeReadIsAFaultAndOneOfTheFutureANote(t *testing.T) {
 	if got := faultsOf(r); got != "payload@2 " || len(r.Warnings) != 2 {
 		t.Errorf("got %s and notes %v, want a payload fault at 2 and a note about the other", got, r.Warnings)
 	}
+}
+
+func TestAnAuditBesideWritersAndSealersFindsNothing(t *testing.T) {
+	v := newVault(t)
+	v.sell(20)
+	v.seal()
+	done := make(chan struct{})
+	var writing sync.WaitGroup
+	writing.Go(func() {
+		s := v.sealer(commands.SealerOptions{Every: 10, After: time.Nanosecond})
+		for {
+			select {
+			case <-done:
+				return
+			default:
+			}
+			v.sell(15)
+			if err := s.Round(context.Background()); err != nil {
+				t.Error(err)
+				return
+			}
+		}
+	})
+	for range 25 {
+		if r := v.audit(commands.AuditOptions{Chunk: 50}); !r.OK {
+			t.Errorf("got %+v", r.Faults)
+			break
+		}
+	}
+	close(done)
+	writing.Wait()
 }
 
 func TestAnAuditIsGivenUpWithItsContext(t *testing.T) {

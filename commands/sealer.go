@@ -54,9 +54,9 @@ type SealerOptions struct {
 	Every int64
 	// After is for how long a record may wait for its seal (10 s).
 	After time.Duration
-	// Look is how often the head is looked at (500 ms).
+	// Look is how often the head is looked at (1 s).
 	Look time.Duration
-	// Sealed is told the last position under a seal; may be nil.
+	// Sealed is told the last position under a seal that was exported; may be nil.
 	Sealed func(position int64)
 	// Alarm may be nil.
 	Alarm func(Alarm)
@@ -65,7 +65,7 @@ type SealerOptions struct {
 func (o SealerOptions) withDefaults() SealerOptions {
 	o.Every = orDefault(o.Every, int64(1000))
 	o.After = orDefault(o.After, 10*time.Second)
-	o.Look = orDefault(o.Look, 500*time.Millisecond)
+	o.Look = orDefault(o.Look, time.Second)
 	if o.Sealed == nil {
 		o.Sealed = func(int64) {}
 	}
@@ -148,6 +148,13 @@ func (s *Sealer) Export(ctx context.Context) error {
 		return err
 	}
 	_, err := s.export.Append(func(after int64) ([]seal.Seal, error) { return s.store.Seals(ctx, after, sealPage) })
+	if err != nil {
+		return err
+	}
+	last, err := s.export.Last()
+	if err == nil && last != nil {
+		s.opts.Sealed(last.Last)
+	}
 	return err
 }
 
@@ -224,7 +231,6 @@ func (s *Sealer) Round(ctx context.Context) error {
 		if err != nil || !stored {
 			return errors.Join(err, s.Export(ctx)) // another sealer was faster: look again
 		}
-		s.opts.Sealed(next.Last)
 		last = next
 	}
 	return nil

@@ -26,7 +26,7 @@ func (a *app) newSealing(ctx context.Context) (*sealing, error) {
 		return nil, err
 	}
 	return &sealing{commands.NewSealer(a.env, a.sink, folder.store, key, folder, commands.SealerOptions{
-		Every: int64(a.settings.SealEvery), After: a.settings.SealAfter, Alarm: a.alarm,
+		Every: int64(a.settings.SealEvery), After: a.settings.SealAfter, Alarm: a.alarm, Sealed: a.metrics.SealedAt,
 	})}, nil
 }
 
