@@ -15,4 +15,5 @@
 //
 // It refuses to update, delete or reorder anything, and it never imports
 // domain. Implementations live under it (pgstore); storetest is their contract.
+// seal and archive are the forms in which it is proved to others.
 package eventstore

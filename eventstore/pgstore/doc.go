@@ -23,6 +23,11 @@
 // recognised by its stream and version, or, with AnyVersion, by the id of its
 // first event.
 //
+// Beside the log it keeps the seals, and partitions that were exported can be
+// detached. A read that would have to look there gives an ArchivedError that says
+// where the records are; it never gives a part for the whole. Log and seals are
+// append-only also for the application's own role, by right and by trigger.
+//
 // It refuses to update or delete an event (so does the database), and to run a
 // transaction longer than a few seconds.
 package pgstore

@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"seckill/domain"
+	"seckill/eventstore/pgstore"
 	"seckill/infra/config"
 	"seckill/infra/embedded"
 	"seckill/infra/pg"
@@ -23,6 +24,7 @@ func sentence(err error) string {
 	var folder *embedded.FolderError
 	var refusal *domain.Problem
 	var told *told
+	var archived *pgstore.ArchivedError
 	switch {
 	case errors.As(err, &settings):
 		return settings.Error()
@@ -34,6 +36,8 @@ func sentence(err error) string {
 		return program.Error()
 	case errors.As(err, &folder):
 		return folder.Error()
+	case errors.As(err, &archived):
+		return archived.Error()
 	case errors.As(err, &refusal):
 		return refusal.Error()
 	case errors.Is(err, context.Canceled):
