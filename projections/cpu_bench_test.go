@@ -73,7 +73,7 @@ func ownCPU(b *testing.B) time.Duration {
 // processes. Sessions of the pool stay open, so nothing gets lost between looks.
 func (h *house) serverCPU(sessions bool) time.Duration {
 	h.t.Helper()
-	sql := "select pid from pg_stat_activity where backend_type <> 'client backend'"
+	sql := "select pid from pg_stat_activity where backend_type in ('walwriter', 'checkpointer', 'background writer')"
 	if sessions {
 		sql = "select pid from pg_stat_activity where backend_type = 'client backend' and application_name = current_setting('application_name')"
 	}

@@ -20,8 +20,13 @@
 // A projection writes rows of its own shard only. The shard of a record follows
 // from its order, or from its stream where it has none (eventstore.ShardOf).
 //
-// To add one: a file here with its fold, its test, a migration with its table,
-// and one line in All.
+// Rebuild folds the whole log into tables beside those that are read, verifies
+// the hash chain, compares them with a quiet fold (Proof) and swaps them in one
+// short transaction, while events flow. docs/views.md tells how a fold or a shape
+// changes.
+//
+// To add one: a file here with its fold and its Proof, its test, a migration with
+// its table (which it also names in view_tables), and one line in All.
 //
 // It refuses to decide anything, to write into the log, and to know the bus,
 // the gate or HTTP.
