@@ -3,7 +3,6 @@ package projections_test
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -36,11 +35,6 @@ func (h *house) broken(order string) int64 {
 	h.append(eventstore.Append{Stream: domain.OrderStream(order), Events: []eventstore.NewEvent{{
 		ID: uuid.New(), Type: "order.paid", Schema: 1, SaleID: h.sale, OrderID: order, Payload: []byte("{\"order_id\":\x00"), Metadata: []byte(`{}`)}}})
 	return h.head().Number
-}
-
-// except gives lines without those that are about an order.
-func except(lines []string, order string) []string {
-	return slices.DeleteFunc(slices.Clone(lines), func(l string) bool { return strings.Contains(l, order) })
 }
 
 func TestB39OneUnreadableEventAmongAThousandIsParkedAndTheOthersAreApplied(t *testing.T) {
