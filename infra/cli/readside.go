@@ -15,6 +15,7 @@ import (
 type readSide struct {
 	pool   *pgxpool.Pool
 	source projections.Source
+	uuid   string // of the store
 	locks  Locks
 }
 
@@ -56,7 +57,7 @@ func (c console) overLog(ctx context.Context, pool *pgxpool.Pool, f func(ctx con
 		return err
 	}
 	side := readSide{
-		pool: pool, source: projections.Source{Store: int16(id.Store), Log: store},
+		pool: pool, uuid: id.UUID.String(), source: projections.Source{Store: int16(id.Store), Log: store},
 		locks: Locks{Pool: pool, Namespace: c.settings.Namespace},
 	}
 	return joinClose(f(ctx, side), store.Close(context.WithoutCancel(ctx))) // nothing was submitted

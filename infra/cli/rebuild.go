@@ -18,6 +18,7 @@ type rebuildCmd struct {
 	Projection string `arg:"" optional:"" help:"Name of the projection, such as order_view."`
 	All        bool   `help:"Every projection, in one pass over the log."`
 	Workers    int    `placeholder:"N" help:"How many fold side by side. Default: the number of cores, 4 at most."`
+	Archive    string `placeholder:"DIR" help:"Folder of archives: what was taken out of the database is read from there."`
 	JSON       bool   `name:"json" help:"Print JSON."`
 }
 
@@ -65,7 +66,12 @@ func (k *rebuildCmd) Run(c console) error {
 		workers = min(runtime.NumCPU(), 4)
 	}
 	return c.withReadSideOf(workers+readSideConns, func(ctx context.Context, side readSide) error {
-		report, err := projections.Rebuild(ctx, side.pool, side.source, list, projections.RebuildOptions{
+		source, done, err := side.archivedSource(ctx, k.Archive)
+		if err != nil {
+			return err
+		}
+		defer done()
+		report, err := projections.Rebuild(ctx, side.pool, source, list, projections.RebuildOptions{
 			Workers: workers, Lead: side.locks.try, Progress: c.rebuildProgress(), Log: warnings(c),
 		})
 		return k.tell(c, report, err)

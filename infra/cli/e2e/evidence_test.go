@@ -89,6 +89,9 @@ func TestABuyerProvesTheOwnOrderAndAnAuditorTheWholeLog(t *testing.T) {
 			t.Errorf("verify.py: got %d %s, want %d", code, out, want)
 		}
 	}
+	for _, wrong := range [][]string{{"--from", "5", "--to", "2"}, {"--from=-1"}, {"--seals", "/nowhere"}} {
+		wantOneSentence(t, Run(t, env, append([]string{"audit", "verify"}, wrong...)...), 2, "--")
+	}
 	var report commands.AuditReport
 	done := Run(t, env, "audit", "verify", "--json")
 	if err := json.Unmarshal([]byte(done.Stdout), &report); err != nil || done.Code != 0 || !report.OK || report.Events < 32 || report.SealedTo == 0 {
@@ -225,6 +228,9 @@ func TestAPartOfTheLogIsExportedDetachedAndStillProved(t *testing.T) {
 	want(0, "positions 1 to 100 are archived and were not read", "audit", "verify")
 	archives := filepath.Dir(files[0])
 	want(0, "250 events from position 1 to 250", "audit", "verify", "--archive", archives)
+	want(1, "positions 1 to 100 are archived", "rebuild", "stock_log")
+	want(1, "no archive of positions 1 to 100", "rebuild", "stock_log", "--archive", t.TempDir())
+	want(0, "250 events up to position 250", "rebuild", "stock_log", "--archive", archives)
 	r.putBack(t)
 	want(0, "250 events from position 1 to 250", "audit", "verify")
 	storetest.MustSubmit(t, store, storetest.Plain(storetest.To("order-5", 0, storetest.NewEvent("order.placed"))), eventstore.Stored)
