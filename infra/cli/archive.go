@@ -8,12 +8,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jedib0t/go-pretty/v6/table"
 
-	"seckill/commands"
 	"seckill/eventstore"
 	"seckill/eventstore/archive"
 	"seckill/eventstore/pgstore"
@@ -292,60 +290,4 @@ func (a archives) compare(s archive.Summary, parts []pgstore.Partition, err erro
 		}
 	}
 	return "the database knows of no such export"
-}
-
-type archiveDetachCmd struct {
-	First int64  `arg:"" help:"First position of the part."`
-	Dir   string `placeholder:"DIR" help:"Where its file is, if it was moved."`
-}
-
-// Run checks the file again, announces, waits and detaches.
-func (d *archiveDetachCmd) Run(c console) error {
-	return c.withArchives(d.Dir, func(ctx context.Context, a archives) error {
-		parts, err := a.store.Partitions(ctx)
-		if err != nil {
-			return err
-		}
-		for _, p := range parts {
-			if p.First == d.First {
-				return d.detach(ctx, c, a, p)
-			}
-		}
-		return usage("no part of the log begins at position %d: see `seckill archive list`", d.First)
-	})
-}
-
-// detachPatience is longer than readers may remember that the log was whole.
-const detachPatience = 5200 * time.Millisecond
-
-func (d *archiveDetachCmd) detach(ctx context.Context, c console, a archives, p pgstore.Partition) error {
-	if p.File != "" && p.Detached.IsZero() {
-		file := p.File
-		if d.Dir != "" {
-			file = filepath.Join(d.Dir, filepath.Base(file))
-		}
-		if err := a.verify(file, p.Digest); err != nil {
-			return err
-		}
-		env := &commands.Env{Now: time.Now}
-		sales := commands.NewSales(a.store, time.Now, commands.SalesOptions{})
-		if err := commands.CheckArchivable(ctx, env, a.store, sales, p.First, p.Last); err != nil {
-			return err
-		}
-	}
-	if err := a.store.AnnounceDetach(ctx, p.First); err != nil {
-		return err
-	}
-	c.say("Readers are being told that positions %d to %d go; %s more.", p.First, p.Last, detachPatience.Round(time.Second))
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(detachPatience):
-	}
-	name, err := a.store.Detach(ctx, p.First)
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(c.out, "Positions %d to %d are out of the log; they are in %s. The table %s.%s is kept until its owner drops it.\n", p.First, p.Last, p.File, c.settings.Namespace, name)
-	return err
 }
