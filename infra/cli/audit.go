@@ -69,9 +69,12 @@ func (v *auditVerifyCmd) verify(ctx context.Context, c console, e *pgstore.Evide
 	var log commands.AuditLog = e
 	warning := ""
 	if v.Archive != "" {
-		if log, err = openArchives(v.Archive, uuid, e); err != nil {
+		archived, err := openArchives(v.Archive, uuid, e)
+		if err != nil {
 			return commands.AuditReport{}, err
 		}
+		defer archived.close()
+		log = archived
 	} else if warning, err = skipArchived(ctx, e, &opts); err != nil {
 		return commands.AuditReport{}, err
 	}
