@@ -55,6 +55,12 @@ func (p *pages) after(ctx context.Context, position int64) ([]eventstore.Record,
 				return nil, fmt.Errorf("read the log: position %d is missing: %w", want, eventstore.ErrLogChanged)
 			}
 		}
+		if have > 0 && len(more) > 0 {
+			// What is held may be of a log that went back since.
+			if err := eventstore.CheckNext(held.records[have-1].Head(), &more[0]); err != nil {
+				return nil, err
+			}
+		}
 		// Readers hold the old slice; appending may only write behind its end.
 		held.records = append(held.records, more...)
 	}

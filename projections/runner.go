@@ -144,6 +144,11 @@ func (r *Runner) readOn(ctx context.Context) (more bool, err error) {
 	defer r.mu.Unlock()
 	failing := r.state.failing()
 	r.known = r.known && !failing // whatever was wrong may have been put right
+	if failing {
+		// The log may have gone back, and the checkpoint with it: what was read of
+		// the log before would bring events into the view that never happened.
+		r.p.pages.forget()
+	}
 	if err := r.learn(ctx); err != nil {
 		return false, err
 	}
