@@ -68,6 +68,9 @@ func Open(ctx context.Context, url string, opts Options) (*pgxpool.Pool, error) 
 	cfg.MaxConns = int32(opts.MaxConns)
 	tuneSession(cfg.ConnConfig, opts)
 	cfg.AfterConnect = asAppRole(opts.Namespace)
+	if opts.ReadOnly {
+		cfg.AfterConnect = readOnly(cfg.AfterConnect)
+	}
 	pool, err := pgxpool.NewWithConfig(ctx, cfg)
 	if err != nil {
 		return nil, explainConnect(err, cfg.ConnConfig)
@@ -83,6 +86,19 @@ func Open(ctx context.Context, url string, opts Options) (*pgxpool.Pool, error) 
 	return pool, nil
 }
 
+// readOnly lets a session write nothing from here on. It is not a setting of the
+// connection: with target_session_attrs=read-write, which finds the primary among
+// several hosts, such a session would be turned away.
+func readOnly(before func(context.Context, *pgx.Conn) error) func(context.Context, *pgx.Conn) error {
+	return func(ctx context.Context, conn *pgx.Conn) error {
+		if err := before(ctx, conn); err != nil {
+			return err
+		}
+		_, err := conn.Exec(ctx, "set default_transaction_read_only = on")
+		return err
+	}
+}
+
 // checkReadOnly makes sure that nothing between here and the server, such as a
 // pooler, has dropped what forbids writing.
 func checkReadOnly(ctx context.Context, db Querier, opts Options) error {
@@ -94,7 +110,7 @@ func checkReadOnly(ctx context.Context, db Querier, opts Options) error {
 		return fmt.Errorf("ask whether the session is read-only: %w", err)
 	}
 	if on != "on" {
-		return problem(nil, "The session is not read-only although that was asked for: connect to PostgreSQL itself and not through a pooler that drops default_transaction_read_only.")
+		return problem(nil, "The session is not read-only although that was asked for: connect to PostgreSQL itself and not through a pooler that shares sessions.")
 	}
 	return nil
 }
@@ -110,7 +126,6 @@ func tuneSession(cc *pgx.ConnConfig, opts Options) {
 	params["idle_in_transaction_session_timeout"] = limit
 	params["timezone"] = "UTC"
 	if opts.ReadOnly {
-		params["default_transaction_read_only"] = "on"
 		// Who only reads pages through the log by an index. While a young table has
 		// no statistics, a bitmap would be taken for cheap, and all that is left
 		// would be sorted for every page.
