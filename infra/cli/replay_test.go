@@ -237,7 +237,9 @@ func TestAStreamIsReadByItsVersionsWhateverElseIsAskedFor(t *testing.T) {
 // shortLog has lost its first records to an archive.
 type shortLog struct{ eventstore.Reader }
 
-func (shortLog) Head(context.Context) (eventstore.Mark, error) { return eventstore.Mark{Number: 100}, nil }
+func (shortLog) Head(context.Context) (eventstore.Mark, error) {
+	return eventstore.Mark{Number: 100}, nil
+}
 
 func (shortLog) At(_ context.Context, position int64) (eventstore.Record, bool, error) {
 	if position <= 60 {
