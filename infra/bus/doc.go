@@ -3,6 +3,12 @@
 // through watermill; the consumers take them off and hand them to one receiver
 // per projection and shard.
 //
+// The bus is one within the process, or Kafka: one topic whose partitions take the
+// shards, and a consumer group per projection. Partitions may be added, consumers
+// may come, go and die, brokers may be away: the relay waits with its place, and
+// no offset decides what was applied. A second kind of relay publishes each record
+// as a CloudEvent of its own, for others who do not know our envelope.
+//
 // It owns the envelope's form (versioned, held by a golden file), the names of
 // topics, and the relay's place in the log. It promises that an envelope says
 // which stretch of the log it covers for its shard, so that a receiver notices

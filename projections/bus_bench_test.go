@@ -1,11 +1,6 @@
 package projections_test
 
 import (
-	"bytes"
-	"fmt"
-	"os"
-	"strconv"
-	"syscall"
 	"testing"
 	"time"
 
@@ -14,52 +9,9 @@ import (
 	"seckill/projections"
 )
 
-// ticksPerSecond is USER_HZ, which Linux fixes for everybody outside the kernel.
-const ticksPerSecond = 100
-
-// cpu is the processor time used so far, by this process and by the database's
-// backends that serve it. The database's background writers are not counted:
-// other tests share them.
-func (h *house) cpu() (own, backends time.Duration) {
-	h.t.Helper()
-	var usage syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-		h.t.Fatal(err)
-	}
-	own = time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
-	rows, err := h.pool.Query(h.ctx(), "select pid from pg_stat_activity where datname = current_database() and application_name = current_setting('application_name')")
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var pid int
-		if err := rows.Scan(&pid); err != nil {
-			h.t.Fatal(err)
-		}
-		backends += processTime(pid)
-	}
-	if err := rows.Err(); err != nil {
-		h.t.Fatal(err)
-	}
-	return own, backends
-}
-
-// processTime is 0 for a process that has ended.
-func processTime(pid int) time.Duration {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return 0
-	}
-	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
-	user, _ := strconv.ParseInt(string(fields[11]), 10, 64)
-	system, _ := strconv.ParseInt(string(fields[12]), 10, 64)
-	return time.Duration(user+system) * time.Second / ticksPerSecond
-}
-
 // BenchmarkRelayOverABus measures 40,000 events from the log over a bus into all
 // three views: events a second, and µs of processor time per event, ours and that
-// of the database's backends. A broker's own time is not in it.
+// of our sessions in PostgreSQL. A broker's own time is not in it.
 func BenchmarkRelayOverABus(b *testing.B) {
 	b.Run("GoChannel", func(b *testing.B) {
 		measureBus(b, func() *wire { return &wire{namespace: testenv.Namespace(b), local: bus.NewLocal(quiet())} })
@@ -75,7 +27,7 @@ func measureBus(b *testing.B, open func() *wire) {
 	h.release(1 << 40)
 	h.fill(20_000)
 	last := lastPositions(h.records())
-	var own, backends time.Duration
+	var own, sessions time.Duration
 	for b.Loop() {
 		b.StopTimer()
 		h.wipe()
@@ -83,13 +35,12 @@ func measureBus(b *testing.B, open func() *wire) {
 		h.ensure(w, 8)
 		p := h.projector(projections.All(), projections.Options{Log: quiet()})
 		stopConsumers := h.consuming(w, p)
-		ownBefore, backendsBefore := h.cpu()
+		ownBefore, sessionsBefore := ownCPU(b), h.serverCPU(true)
 		b.StartTimer()
 		_, stopRelay := h.relaying(w, w, projections.RelayPlace(h.pool, 1))
 		h.eventually("all is applied", func() bool { return len(late(p, last)) == 0 })
 		b.StopTimer()
-		ownAfter, backendsAfter := h.cpu()
-		own, backends = own+ownAfter-ownBefore, backends+backendsAfter-backendsBefore
+		own, sessions = own+ownCPU(b)-ownBefore, sessions+h.serverCPU(true)-sessionsBefore
 		stopRelay()
 		stopConsumers()
 		for _, s := range p.Stats() {
@@ -101,8 +52,8 @@ func measureBus(b *testing.B, open func() *wire) {
 	}
 	events := float64(h.head().Number) * float64(b.N)
 	b.ReportMetric(events/b.Elapsed().Seconds(), "events/s")
-	b.ReportMetric(float64(own.Microseconds())/events, "own-µs/event")
-	b.ReportMetric(float64(backends.Microseconds())/events, "db-µs/event")
+	b.ReportMetric(float64(own.Microseconds())/events, "µs-ours/event")
+	b.ReportMetric(float64(sessions.Microseconds())/events, "µs-postgres/event")
 }
 
 // consuming runs consumers alone, nothing that reads the log, and returns when
