@@ -2,6 +2,7 @@ package commands
 
 import (
 	"errors"
+	"unicode/utf8"
 
 	"seckill/domain"
 	"seckill/eventstore"
@@ -102,7 +103,8 @@ func (s *jsonScan) end() bool {
 	return s.i == len(s.b)
 }
 
-// text reads a string without escapes.
+// text reads a string without escapes. One that is no UTF-8 is not plain: a JSON
+// library mends it in its own way.
 func (s *jsonScan) text() ([]byte, bool) {
 	if !s.take('"') {
 		return nil, false
@@ -112,7 +114,7 @@ func (s *jsonScan) text() ([]byte, bool) {
 		switch c := s.b[s.i]; {
 		case c == '"':
 			s.i++
-			return s.b[start : s.i-1], true
+			return s.b[start : s.i-1], utf8.Valid(s.b[start : s.i-1])
 		case c == '\\' || c < ' ':
 			return nil, false
 		}
