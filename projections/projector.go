@@ -46,6 +46,9 @@ type Options struct {
 	MaxParked int
 	// Alarm is called with AlarmParked when a sequence is set aside. Optional.
 	Alarm func(kind string)
+	// Doubt: batches come from a broker that outlives this process and perhaps the
+	// log they were cut from. Each is compared with the log before it is applied.
+	Doubt bool
 	// Step is called at named points of a transaction (see the Step constants),
 	// for tests that stop the process there. Optional.
 	Step func(name string)
@@ -110,6 +113,7 @@ type Projector struct {
 	source  Source
 	options Options
 	pages   *pages
+	places  *places
 	hub     *Hub
 	runners []*Runner
 	slots   chan struct{}
@@ -124,9 +128,10 @@ func NewProjector(db DB, source Source, list []Projection, options Options) (*Pr
 	options = options.withDefaults()
 	p := &Projector{
 		db: db, source: source, options: options,
-		pages: newPages(source.Log, options.Page, keptPages),
-		hub:   NewHub(options.Waiters),
-		slots: make(chan struct{}, options.Parallel),
+		pages:  newPages(source.Log, options.Page, keptPages),
+		places: newPlaces(source.Log),
+		hub:    NewHub(options.Waiters),
+		slots:  make(chan struct{}, options.Parallel),
 	}
 	decoders, readers := make([]decoder, options.Shards), map[string]int{}
 	for _, projection := range list {

@@ -58,6 +58,11 @@ func (r *Runner) Deliver(ctx context.Context, b eventstore.Batch) {
 		r.leave(b)
 		return
 	}
+	if r.doubtful(ctx, b) {
+		r.state.gap()
+		r.wake() // not to its end: the log may never get there
+		return
+	}
 	r.mu.Lock() // for the length of one page at most, where the runner catches up
 	defer r.mu.Unlock()
 	switch err := r.apply(ctx, b); {

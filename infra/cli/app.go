@@ -121,7 +121,7 @@ func (a *app) assemble() error {
 	var err error
 	source := projections.Source{Store: int16(a.env.Store), Log: a.sink}
 	a.projector, err = projections.NewProjector(a.pool, source, projections.All(), projections.Options{
-		Log: a.log, Step: crash.At, Alarm: a.metrics.Alarm,
+		Log: a.log, Step: crash.At, Alarm: a.metrics.Alarm, Doubt: len(a.settings.KafkaBrokers) > 0,
 	})
 	if err != nil {
 		return err
