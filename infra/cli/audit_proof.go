@@ -1,13 +1,14 @@
 package cli
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
-	"seckill/eventstore/pgstore"
+	"github.com/google/uuid"
+
 	"seckill/eventstore/seal"
 )
 
@@ -17,7 +18,9 @@ type auditProofCmd struct {
 	JSON  bool   `name:"json" help:"Print JSON."`
 }
 
-// Run checks a proof against the exported seals; exit 3 when it does not hold.
+// Run checks a proof against the exported seals and the keys beside them, and asks
+// nothing else: the database may be in the hands of who forged it. Exit 3 when it
+// does not hold.
 func (v *auditProofCmd) Run(c console) error {
 	text, err := os.ReadFile(v.File)
 	if err != nil {
@@ -27,41 +30,65 @@ func (v *auditProofCmd) Run(c console) error {
 	if err := json.Unmarshal(text, &proof); err != nil {
 		return usage("%s is no proof: %w", v.File, err)
 	}
-	return c.withEvidence(func(ctx context.Context, e *pgstore.Evidence, uuid string) error {
-		folder := seal.NewFolder(firstText(v.Seals, c.settings.SealDir), uuid)
-		keys, err := loadKeyring(ctx, folder, e.SealKeys)
-		if err != nil {
-			return err
-		}
-		err = proof.Check(keys.keys)
-		if err == nil {
-			err = compareSeals(folder, proof.Seals)
-		}
-		if err != nil && !errors.Is(err, seal.ErrNotProven) {
-			return err
-		}
-		return c.printProof(proof, err, v.JSON)
-	})
+	folder := seal.NewFolder(firstText(v.Seals, c.settings.SealDir), storeOf(&proof))
+	keys, err := folder.Keys()
+	if err != nil {
+		return err
+	}
+	if len(keys) == 0 {
+		return usage("there is no trusted key in %s: name the folder of exported seals with --seals", folder.Dir())
+	}
+	if err = proof.Check(keys); err == nil {
+		err = compareSeals(folder, proof.Seals)
+	}
+	if err != nil && !errors.Is(err, seal.ErrNotProven) {
+		return err
+	}
+	return c.printProof(proof, err, v.JSON)
 }
 
-// compareSeals looks for a seal of the proof that was exported differently.
-func compareSeals(folder *seal.Folder, proven []seal.Wire) error {
-	byNumber := map[int64]seal.Wire{}
-	for _, w := range proven {
-		byNumber[w.Number] = w
+// storeOf gives the event store that a proof says it is of, if it is the name of
+// one.
+func storeOf(p *seal.Proof) string {
+	for _, w := range p.Seals {
+		if id, err := uuid.Parse(w.Store); err == nil {
+			return id.String()
+		}
 	}
-	return folder.Each(func(s *seal.Seal) error {
-		if w, ok := byNumber[s.Number]; ok && w != s.Wire() {
-			return fmt.Errorf("%w: seal %d is not the one that was exported", seal.ErrNotProven, s.Number)
+	return uuid.Nil.String()
+}
+
+// compareSeals looks for a seal of the proof that was not exported, or differently.
+func compareSeals(folder *seal.Folder, proven []seal.Wire) error {
+	exported := make(map[int64]seal.Wire, len(proven))
+	for _, w := range proven {
+		exported[w.Number] = seal.Wire{}
+	}
+	err := folder.Each(func(s *seal.Seal) error {
+		if _, asked := exported[s.Number]; asked {
+			exported[s.Number] = s.Wire()
 		}
 		return nil
 	})
+	if err != nil {
+		return err
+	}
+	for _, w := range proven {
+		switch exported[w.Number] {
+		case w:
+		case seal.Wire{}:
+			return fmt.Errorf("%w: seal %d was not exported to %s", seal.ErrNotProven, w.Number, folder.Dir())
+		default:
+			return fmt.Errorf("%w: seal %d is not the one that was exported", seal.ErrNotProven, w.Number)
+		}
+	}
+	return nil
 }
 
 func (c console) printProof(p seal.Proof, fault error, asJSON bool) error {
 	detail := ""
 	if fault != nil {
-		detail = fault.Error()
+		detail = strings.TrimPrefix(fault.Error(), seal.ErrNotProven.Error()+": ")
 	}
 	var err error
 	switch {
@@ -70,10 +97,18 @@ func (c console) printProof(p seal.Proof, fault error, asJSON bool) error {
 	case fault != nil:
 		_, err = fmt.Fprintln(c.out, "The proof does NOT hold: "+detail+".")
 	default:
-		_, err = fmt.Fprintf(c.out, "The proof holds: %d events of order %s are in the log, under %d seals.\n", len(p.Events), p.OrderID, len(p.Seals))
+		_, err = fmt.Fprintf(c.out, "The proof holds: %s of order %s in the log, under %s.\n", countOf(int64(len(p.Events)), "event"), p.OrderID, countOf(int64(len(p.Seals)), "seal"))
 	}
 	if err == nil && fault != nil {
 		err = errFound
 	}
 	return err
+}
+
+// countOf says how many there are of something: "1 seal", "2 seals".
+func countOf(n int64, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
 }

@@ -89,6 +89,7 @@ func TestABuyerProvesTheOwnOrderAndAnAuditorTheWholeLog(t *testing.T) {
 			t.Errorf("verify.py: got %d %s, want %d", code, out, want)
 		}
 	}
+	proofsWithoutWitness(t, env, seals, good)
 	for _, wrong := range [][]string{{"--from", "5", "--to", "2"}, {"--from=-1"}, {"--seals", "/nowhere"}} {
 		wantOneSentence(t, Run(t, env, append([]string{"audit", "verify"}, wrong...)...), 2, "--")
 	}
@@ -104,6 +105,33 @@ func TestABuyerProvesTheOwnOrderAndAnAuditorTheWholeLog(t *testing.T) {
 	done = Run(t, env, "audit", "verify")
 	if done.Code != 3 || !strings.Contains(done.Stdout, "does NOT hold") || !strings.Contains(done.Stdout, "append-only is off") {
 		t.Errorf("after a change: got %d %s %s", done.Code, done.Stdout, done.Stderr)
+	}
+}
+
+// proofsWithoutWitness checks a good proof where nobody may believe it, and where
+// there is no database.
+func proofsWithoutWitness(t *testing.T, env []string, seals, good string) {
+	t.Helper()
+	nowhere := append(env[:len(env):len(env)], "SECKILL_DATABASE_URL=postgres://127.0.0.1:1/none", "SECKILL_REDIS_URL=redis://127.0.0.1:1")
+	if done := Run(t, nowhere, "audit", "verify-proof", good, "--seals", seals); done.Code != 0 {
+		t.Errorf("without a database: got %d %s %s, want it to hold by the folder alone", done.Code, done.Stdout, done.Stderr)
+	}
+	wantOneSentence(t, Run(t, env, "audit", "verify-proof", good, "--seals", t.TempDir()), 2, "name the folder of exported seals with --seals")
+	keys, err := filepath.Glob(filepath.Join(seals, "key-*.pem"))
+	if err != nil || len(keys) == 0 {
+		t.Fatalf("trusted keys: got %v, %v", keys, err)
+	}
+	keysAlone := t.TempDir()
+	text, err := os.ReadFile(keys[0])
+	if err == nil {
+		err = os.WriteFile(filepath.Join(keysAlone, filepath.Base(keys[0])), text, 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := Run(t, env, "audit", "verify-proof", good, "--seals", keysAlone)
+	if done.Code != 3 || !strings.Contains(done.Stdout, "was not exported to "+keysAlone) || strings.Contains(done.Stdout, "the proof does not hold") {
+		t.Errorf("a seal that was not exported: got %d %s %s", done.Code, done.Stdout, done.Stderr)
 	}
 }
 
