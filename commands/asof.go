@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,6 +33,9 @@ type Past struct {
 	Sales  []*PastSale
 	Stocks []*PastStock
 	Orders []*PastOrder
+	// Unread names the events that cannot be read, one a stream: that stream is told
+	// as it was before the event, and nothing of it that came later.
+	Unread []*UnreadableError
 }
 
 // PastSale is a sale as it was.
@@ -60,10 +64,11 @@ const asOfPage = 1000
 
 // AsOf folds the log up to a position, included; 0 gives the empty Past. It only
 // reads, and holds what it folded in memory: about a kilobyte an order. A
-// stream that does not begin with its first event, or an event that cannot be
-// read, is an error that names the place: half a state would be no evidence.
+// stream that does not begin with its first event is an error that names the
+// place; an event that cannot be read ends what is told of its stream, and only
+// of that, and is named in Unread: half a state would be no evidence.
 func AsOf(ctx context.Context, log eventstore.Reader, scope AsOfScope, position int64) (*Past, error) {
-	p := &pastFold{past: &Past{}, sales: map[string]*PastSale{}, stocks: map[string]*PastStock{}, orders: map[string]*PastOrder{}}
+	p := &pastFold{past: &Past{}, sales: map[string]*PastSale{}, stocks: map[string]*PastStock{}, orders: map[string]*PastOrder{}, ended: map[string]bool{}}
 	if position == 0 {
 		return p.past, nil
 	}
@@ -82,7 +87,7 @@ func AsOf(ctx context.Context, log eventstore.Reader, scope AsOfScope, position 
 		if err := p.stream(ctx, log, scope, position); err != nil {
 			return nil, err
 		}
-		return p.past, nil
+		return p.done(), nil
 	}
 	var after int64
 	for {
@@ -97,7 +102,7 @@ func AsOf(ctx context.Context, log eventstore.Reader, scope AsOfScope, position 
 			after = page[i].Position
 		}
 		if len(page) < asOfPage {
-			return p.past, nil
+			return p.done(), nil
 		}
 	}
 }
@@ -162,6 +167,7 @@ type pastFold struct {
 	sales  map[string]*PastSale
 	stocks map[string]*PastStock
 	orders map[string]*PastOrder
+	ended  map[string]bool // streams that cannot be read on
 }
 
 func (p *pastFold) add(r *eventstore.Record) error {
@@ -177,6 +183,14 @@ func (p *pastFold) add(r *eventstore.Record) error {
 	return nil // not part of what is told
 }
 
+// done leaves out the streams of which not even the first event can be read.
+func (p *pastFold) done() *Past {
+	p.past.Sales = slices.DeleteFunc(p.past.Sales, func(s *PastSale) bool { return s.Version == 0 })
+	p.past.Stocks = slices.DeleteFunc(p.past.Stocks, func(s *PastStock) bool { return s.Version == 0 })
+	p.past.Orders = slices.DeleteFunc(p.past.Orders, func(o *PastOrder) bool { return o.Version == 0 })
+	return p.past
+}
+
 // pastState is what a stream folds into.
 type pastState interface {
 	folded() int64 // the version it has come to
@@ -184,16 +198,27 @@ type pastState interface {
 }
 
 func (p *pastFold) addTo(r *eventstore.Record, s pastState) error {
+	if p.ended[r.Stream] {
+		return nil
+	}
 	if r.Version != s.folded()+1 {
 		return fmt.Errorf("position %d, %s version %d: version %d of the stream is not there (archived, or lost: `seckill audit verify` tells)",
 			r.Position, r.Stream, r.Version, s.folded()+1)
 	}
 	ev, err := decode(r)
-	if err != nil {
-		return err
+	if err == nil {
+		err = s.fold(r, ev)
 	}
-	p.past.Events++
-	return s.fold(r, ev)
+	var unread *UnreadableError
+	if errors.As(err, &unread) {
+		p.ended[r.Stream] = true
+		p.past.Unread = append(p.past.Unread, unread)
+		return nil
+	}
+	if err == nil {
+		p.past.Events++
+	}
+	return err
 }
 
 func (s *PastSale) folded() int64  { return s.Version }

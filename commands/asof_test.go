@@ -199,13 +199,22 @@ func TestAPastThatCannotBeKnownIsNotGuessed(t *testing.T) {
 		t.Errorf("beyond the head: got %v", err)
 	}
 	l.records[5].Type = "order.teleported"
-	var unread *UnreadableError
-	_, err := AsOf(ctx, l, AsOfScope{}, 9)
-	if !errors.As(err, &unread) || !errors.Is(err, domain.ErrUnknownEvent) || unread.Position != 6 || unread.Stream != "order-o1" || unread.Version != 2 {
-		t.Errorf("an unknown type: got %v, want its position, stream and version", err)
+	whole, err := AsOf(ctx, storyOfTwoSales(t), AsOfScope{}, 9)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if _, err := AsOf(ctx, l, AsOfScope{}, 5); err != nil {
-		t.Errorf("before the unknown type: got %v", err)
+	past, err := AsOf(ctx, l, AsOfScope{}, 9)
+	if err != nil || len(past.Unread) != 1 {
+		t.Fatalf("an unknown type: got %+v, %v; want it named", past, err)
+	}
+	if u := past.Unread[0]; !errors.Is(u, domain.ErrUnknownEvent) || u.Position != 6 || u.Stream != "order-o1" || u.Version != 2 {
+		t.Errorf("an unknown type: got %v, want its position, stream and version", u)
+	}
+	if len(past.Orders) != len(whole.Orders) || len(past.Sales) != len(whole.Sales) || past.Orders[0].Version != 1 {
+		t.Errorf("an unknown type: got %+v; want that order as it was before, and all others", past)
+	}
+	if before, err := AsOf(ctx, l, AsOfScope{}, 5); err != nil || len(before.Unread) != 0 {
+		t.Errorf("before the unknown type: got %v, %v", before.Unread, err)
 	}
 	l = storyOfTwoSales(t)
 	l.records = slices.Delete(l.records, 0, 3)

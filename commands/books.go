@@ -2,6 +2,7 @@ package commands
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -13,6 +14,9 @@ import (
 type books struct {
 	stocks map[string]*stockBook // by stream
 	orders map[string]*orderBook // by order id
+	// unread holds, by stream, the first event that cannot be read. What is told of
+	// the stream ends before it.
+	unread map[string]*UnreadableError
 }
 
 // stockBook is a stock stream: the events that the cut's formula needs, and the
@@ -46,7 +50,7 @@ func (o *orderBook) now() domain.Order { return o.states[len(o.states)-1] }
 
 // readBooks reads every record of a sale.
 func readBooks(ctx context.Context, log eventstore.Reader, sale string) (*books, error) {
-	b := &books{stocks: map[string]*stockBook{}, orders: map[string]*orderBook{}}
+	b := &books{stocks: map[string]*stockBook{}, orders: map[string]*orderBook{}, unread: map[string]*UnreadableError{}}
 	var after int64
 	for {
 		page, err := log.Find(ctx, eventstore.Filter{SaleID: sale}, after, streamPage)
@@ -66,9 +70,14 @@ func readBooks(ctx context.Context, log eventstore.Reader, sale string) (*books,
 }
 
 func (b *books) add(r *eventstore.Record) error {
+	if b.unread[r.Stream] != nil {
+		return nil
+	}
 	ev, err := decode(r)
-	if err != nil {
-		return err
+	var unread *UnreadableError
+	if errors.As(err, &unread) {
+		b.unread[r.Stream] = unread
+		return nil
 	}
 	switch {
 	case strings.HasPrefix(r.Stream, "stock-"):

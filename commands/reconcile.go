@@ -23,6 +23,7 @@ const (
 	FindingViewStale   = "view_row_stale"     // order_view tells of an older state
 	FindingViewExtra   = "view_row_extra"     // order_view has what the log has not
 	FindingStockLog    = "stock_log_mismatch" // stock_log does not sum to the fold
+	FindingUnread      = "event_unreadable"   // an event of the sale that this program cannot read
 	FindingSummary     = "summary_mismatch"   // sale_summary does not count the fold
 )
 
@@ -133,6 +134,7 @@ func (r *Reconciler) sale(ctx context.Context, id string) (SaleReport, error) {
 	for _, sku := range sale.SKUs() {
 		report.Items = append(report.Items, ItemReport{SKU: sku})
 	}
+	report.judgeUnread(books)
 	for _, c := range cuts {
 		report.judgeCut(c, books)
 	}

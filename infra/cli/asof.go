@@ -4,15 +4,14 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"fmt"
 
 	"seckill/commands"
-	"seckill/domain"
 	"seckill/eventstore"
 )
 
-// printPast prints what sales, stock and orders were at a point of the log.
-func (r *replayCmd) printPast(ctx context.Context, log eventstore.Reader, at place, out *bufio.Writer) error {
+// printPast prints what sales, stock and orders were at a point of the log, then
+// on stderr which events cannot be read: errFound when there are some.
+func (r *replayCmd) printPast(ctx context.Context, c console, log eventstore.Reader, at place, out *bufio.Writer) error {
 	position := at.position
 	if position == 0 {
 		var err error
@@ -27,26 +26,33 @@ func (r *replayCmd) printPast(ctx context.Context, log eventstore.Reader, at pla
 	if at.at.IsZero() {
 		at.at = past.RecordedAt
 	}
-	switch view := (pastView{past, at.at}); {
+	if err := r.show(pastView{past, at.at}, out); err != nil {
+		return err
+	}
+	for _, unread := range past.Unread {
+		c.say("%s is told as it was before the event at %s.", unread.Stream, oneLine(unread))
+	}
+	if len(past.Unread) > 0 {
+		return errFound
+	}
+	return nil
+}
+
+func (r *replayCmd) show(view pastView, out *bufio.Writer) error {
+	switch {
 	case r.JSON:
 		return view.lines(out)
 	case r.CSV:
 		return view.sheet(out)
-	default:
-		return view.tables(out)
 	}
+	return view.tables(out)
 }
 
 // explainPast says what keeps a past from being known, and what to do.
 func explainPast(err error) error {
-	var unread *commands.UnreadableError
 	var beyond *commands.NoPositionError
-	switch {
-	case errors.As(err, &beyond):
+	if errors.As(err, &beyond) {
 		return &told{beyond.Error(), err}
-	case errors.As(err, &unread) && (errors.Is(err, domain.ErrUnknownEvent) || errors.Is(err, domain.ErrFutureEvent)):
-		return &told{fmt.Sprintf("the event at %s: use the version of seckill that wrote it, ask for --as-of %d, or print the events themselves without --as-of",
-			oneLine(unread), unread.Position-1), err}
 	}
 	return err
 }

@@ -28,7 +28,7 @@ func TestWhatReplayIsAskedForIsRead(t *testing.T) {
 	if f, err := good.filter(); err != nil || f.SaleID != "s" || f.From != 3 || f.To != 5 {
 		t.Errorf("got %+v and %v", f, err)
 	}
-	for _, bad := range []replayCmd{{From: -1}, {From: 5, To: 3}, {Type: "x"}, {Follow: true, To: 3}} {
+	for _, bad := range []replayCmd{{From: -1}, {From: 5, To: 3}, {Follow: true, To: 3}} {
 		var u *usageError
 		if _, err := bad.filter(); !errors.As(err, &u) {
 			t.Errorf("%+v: got %v, want a usage error", bad, err)

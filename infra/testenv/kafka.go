@@ -32,6 +32,7 @@ var sharedKafka = sync.OnceValues(startSharedKafka)
 // process.
 func Kafka(t testing.TB) string {
 	t.Helper()
+	withoutDetector(t)
 	s, err := sharedKafka()
 	require(t, err)
 	return s.Addr
@@ -53,6 +54,7 @@ type KafkaServer struct {
 // PrivateKafka starts a Kafka that ends with the test, or with its process.
 func PrivateKafka(t testing.TB) *KafkaServer {
 	t.Helper()
+	withoutDetector(t)
 	s, err := newKafka(t.TempDir())
 	require(t, err)
 	s.t = t

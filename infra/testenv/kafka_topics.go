@@ -13,6 +13,7 @@ import (
 // speed, and little about what a broker does when it fails.
 func FakeKafka(t testing.TB) string {
 	t.Helper()
+	withoutDetector(t)
 	c, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.BrokerConfigs(map[string]string{"message.max.bytes": "16777216"}))
 	if err != nil {
 		t.Fatalf("start an imitated Kafka: %v", err)
