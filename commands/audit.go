@@ -72,7 +72,8 @@ type AuditReport struct {
 
 // AuditOptions say what to audit. Zero values: everything.
 type AuditOptions struct {
-	// From and To are positions, both included.
+	// From and To are positions, both included. A seal of which the range holds a
+	// part only is read whole.
 	From, To int64
 	// Workers read and hash at once; default: the number of processors.
 	Workers int
@@ -125,7 +126,19 @@ func (a *Auditor) Verify(ctx context.Context, opts AuditOptions) (AuditReport, e
 	if opts.To > 0 && opts.To < to {
 		to = opts.To
 	}
+	asked := opts
+	if opts.From > 1 || to < head.Number {
+		if err := a.wholeSeals(ctx, &opts, to); err != nil {
+			return AuditReport{}, fmt.Errorf("audit the seals: %w", err)
+		}
+		if opts.To > 0 {
+			to = min(opts.To, head.Number)
+		}
+	}
 	st := newStitcher(a.Log, opts)
+	if opts.From != asked.From || opts.To != asked.To {
+		st.report.Warnings = append(st.report.Warnings, fmt.Sprintf("the range was widened to whole seals: positions %d to %d were read", opts.From, to))
+	}
 	st.seals, err = a.newSealCheck(ctx, st, opts, to)
 	if err != nil {
 		return AuditReport{}, fmt.Errorf("audit the log: %w", err)

@@ -26,6 +26,38 @@ type sealCheck struct {
 	now      *seal.Seal // the seal whose records pass by
 	tree     seal.Tree
 	head     eventstore.Hash
+	judged   int64 // the last position under a seal that was judged, well or not
+}
+
+// wholeSeals widens a range to the seals, stored and exported, that it holds a
+// part of, as a seal can be judged only by all of its records.
+func (a *Auditor) wholeSeals(ctx context.Context, opts *AuditOptions, to int64) error {
+	first, last := opts.From, to
+	widen := func(s *seal.Seal) error {
+		if s.First < opts.From && opts.From <= s.Last {
+			first = min(first, s.First)
+		}
+		if s.First <= to && to < s.Last {
+			last = max(last, s.Last)
+		}
+		return nil
+	}
+	if a.Exported != nil {
+		if err := a.Exported.Each(widen); err != nil {
+			return err
+		}
+	}
+	for s, err := range storedSeals(ctx, a.Stored) {
+		if err != nil {
+			return err
+		}
+		_ = widen(s) // it never fails
+	}
+	opts.From = first
+	if opts.To > 0 && opts.To < last {
+		opts.To = last
+	}
+	return nil
 }
 
 func (a *Auditor) newSealCheck(ctx context.Context, st *stitcher, opts AuditOptions, to int64) (*sealCheck, error) {
@@ -218,6 +250,7 @@ func (c *sealCheck) done() error {
 		bad("does not fit the records: they are not those that were sealed")
 	}
 	c.st.report.Seals++
+	c.judged = s.Last
 	if good {
 		c.st.report.SealedTo = s.Last
 	}

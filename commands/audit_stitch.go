@@ -182,8 +182,8 @@ func (st *stitcher) result() AuditReport {
 	if warning, needed := st.seals.note(); needed {
 		r.Warnings = append(r.Warnings, warning)
 	}
-	if r.Head > 0 && r.SealedTo < r.Head {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("positions %d to %d are under no seal yet", max(r.SealedTo+1, r.From), r.Head))
+	if r.Head > 0 && st.seals.judged < r.Head {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("positions %d to %d are under no seal yet", max(st.seals.judged+1, r.From), r.Head))
 	}
 	slices.SortStableFunc(r.Faults, func(a, b AuditFault) int { return cmp.Compare(a.Position, b.Position) })
 	r.OK = r.FaultsTotal == 0

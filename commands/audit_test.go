@@ -40,15 +40,23 @@ func TestAnUntouchedLogHoldsWholeAndInParts(t *testing.T) {
 			t.Errorf("%+v: got %+v", opts, r)
 		}
 	}
-	for _, opts := range []commands.AuditOptions{{From: 2}, {From: 350, To: 900, Chunk: 50}, {From: 101, To: 200}, {From: 1401}, {To: 1}} {
-		r := v.audit(opts)
-		to := opts.To
-		if to == 0 {
-			to = 1401
+	for _, c := range []struct {
+		opts            commands.AuditOptions
+		from, to, seals int64
+	}{
+		{commands.AuditOptions{From: 2}, 1, 1401, 15}, {commands.AuditOptions{From: 350, To: 900, Chunk: 50}, 301, 900, 6},
+		{commands.AuditOptions{From: 101, To: 200}, 101, 200, 1}, {commands.AuditOptions{From: 1401}, 1401, 1401, 1}, {commands.AuditOptions{To: 1}, 1, 100, 1},
+	} {
+		r := v.audit(c.opts)
+		if !r.OK || r.From != c.from || r.Head != c.to || r.Events != c.to-c.from+1 || r.Seals != c.seals || r.SealedTo != c.to {
+			t.Errorf("%+v: got %+v, want the whole seals from %d to %d and no fault", c.opts, r, c.from, c.to)
 		}
-		if want := to - max(opts.From, 1) + 1; !r.OK || r.Events != want {
-			t.Errorf("%+v: got %d events, %v, want %d and no fault", opts, r.Events, r.Faults, want)
-		}
+	}
+	v.tamper(`update seals set root = sha256(root) where number = 4`)
+	v.folder = seal.NewFolder(t.TempDir(), v.uuid)
+	r := v.audit(commands.AuditOptions{From: 350, To: 360})
+	if got := faultsOf(r); !strings.Contains(got, "seal@301 ") || strings.Contains(strings.Join(r.Warnings, " "), "under no seal") {
+		t.Errorf("a part of a forged seal: got %s and %q, want the seal found and nothing called unsealed", got, r.Warnings)
 	}
 }
 

@@ -51,6 +51,16 @@ func (e *Evidence) Archived(ctx context.Context) (int64, error) {
 	return end.Last, err
 }
 
+const selectReadTo = `select coalesce(max(position), 0) from checkpoints`
+
+// ReadTo gives the furthest position that any reader of the log has read.
+func (e *Evidence) ReadTo(ctx context.Context) (position int64, err error) {
+	if err := e.store.pool.QueryRow(ctx, selectReadTo).Scan(&position); err != nil {
+		return 0, unread("read checkpoints", err)
+	}
+	return position, nil
+}
+
 // Guarded says, a line each, what is wrong with the tables of the log: a
 // partition that is gone, a trigger that is gone or off.
 func (e *Evidence) Guarded(ctx context.Context) ([]string, error) { return e.store.Guarded(ctx) }

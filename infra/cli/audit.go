@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -37,9 +38,14 @@ func (v *auditVerifyCmd) Run(c console) error {
 	if v.From < 0 || v.To < 0 || (v.To > 0 && v.From > v.To) || v.Workers < 0 {
 		return usage("--from and --to are positions from 1 on, --from not after --to")
 	}
-	if v.Seals != "" {
-		if _, err := os.Stat(v.Seals); err != nil {
-			return usage("--seals names no folder: %w", err)
+	for flag, dir := range map[string]string{"--seals": v.Seals, "--archive": v.Archive} {
+		if dir == "" {
+			continue
+		}
+		if info, err := os.Stat(dir); err != nil {
+			return usage("%s names no folder: %w", flag, err)
+		} else if !info.IsDir() {
+			return usage("%s names no folder: %s", flag, dir)
 		}
 	}
 	return c.withEvidence(func(ctx context.Context, e *pgstore.Evidence, uuid string) error {
@@ -65,6 +71,9 @@ func (v *auditVerifyCmd) verify(ctx context.Context, c console, e *pgstore.Evide
 		return commands.AuditReport{}, err
 	}
 	folder := seal.NewFolder(firstText(v.Seals, c.settings.SealDir), uuid)
+	if err := v.inRange(ctx, e, folder); err != nil {
+		return commands.AuditReport{}, err
+	}
 	opts := commands.AuditOptions{From: v.From, To: v.To, Workers: v.Workers, Progress: c.auditProgress()}
 	var log commands.AuditLog = e
 	warning := ""
@@ -88,11 +97,54 @@ func (v *auditVerifyCmd) verify(ctx context.Context, c console, e *pgstore.Evide
 	}
 	guarded, err := e.Guarded(ctx)
 	for _, line := range guarded {
-		report.OK = false
-		report.FaultsTotal++
-		report.Faults = append(report.Faults, commands.AuditFault{Kind: faultTable, Detail: line})
+		addFault(&report, commands.AuditFault{Position: firstNamed(line), Kind: faultTable, Detail: line})
+	}
+	if err == nil && report.Events == 0 && report.OK {
+		err = readBeforeEmpty(ctx, e, &report)
 	}
 	return report, err
+}
+
+func addFault(r *commands.AuditReport, f commands.AuditFault) {
+	r.OK = false
+	r.FaultsTotal++
+	r.Faults = append(r.Faults, f)
+}
+
+// firstNamed gives the first of the positions that a line about a partition names,
+// 0 where it names none.
+func firstNamed(line string) (first int64) {
+	if _, positions, ok := strings.Cut(line, ", positions "); ok {
+		_, _ = fmt.Sscanf(positions, "%d", &first) // 0 where it is no number
+	}
+	return first
+}
+
+// readBeforeEmpty finds that somebody has read a log that is empty now.
+func readBeforeEmpty(ctx context.Context, e *pgstore.Evidence, r *commands.AuditReport) error {
+	read, err := e.ReadTo(ctx)
+	if err == nil && read > 0 {
+		addFault(r, commands.AuditFault{Position: 1, Kind: commands.FaultMissing, Detail: fmt.Sprintf(
+			"the log is empty, and views have read it up to position %d", read)})
+	}
+	return err
+}
+
+// inRange refuses a range that begins behind the log, unless exported seals know
+// that the log went on there.
+func (v *auditVerifyCmd) inRange(ctx context.Context, e *pgstore.Evidence, folder *seal.Folder) error {
+	if v.From <= 1 {
+		return nil
+	}
+	head, err := e.Head(ctx)
+	if err != nil || v.From <= head.Number {
+		return err
+	}
+	last, err := folder.Last()
+	if err != nil || (last != nil && last.Last >= v.From) {
+		return err
+	}
+	return usage("there is nothing from position %d on: the log ends at position %d", v.From, head.Number)
 }
 
 // faultTable is a fault of the tables that hold the log.
@@ -137,10 +189,17 @@ func (c console) auditProgress() func(done, total int64) {
 }
 
 func (c console) printAudit(r commands.AuditReport) error {
-	if r.OK {
-		fmt.Fprintf(c.out, "The log holds: %d events from position %d to %d, hash %s; %d seals, up to position %d.\n", r.Events, r.From, r.Head, r.Hash, r.Seals, r.SealedTo)
-	} else {
-		fmt.Fprintf(c.out, "The log does NOT hold: %d faults in %d events.\n", r.FaultsTotal, r.Events)
+	switch {
+	case r.OK && r.Events == 0:
+		fmt.Fprintln(c.out, "The log is empty: there is nothing to check.")
+	case r.OK:
+		sealed := "under no seal"
+		if r.Seals > 0 {
+			sealed = fmt.Sprintf("%s, up to position %d", countOf(r.Seals, "seal"), r.SealedTo)
+		}
+		fmt.Fprintf(c.out, "The log holds: %s from position %d to %d, hash %s; %s.\n", countOf(r.Events, "event"), r.From, r.Head, r.Hash, sealed)
+	default:
+		fmt.Fprintf(c.out, "The log does NOT hold: %s in %s.\n", countOf(int64(r.FaultsTotal), "fault"), countOf(r.Events, "event"))
 		t := newTable("position", "stream", "version", "kind", "what is wrong")
 		numbers(t, 1, 3)
 		for _, f := range r.Faults {
@@ -202,48 +261,6 @@ func openToAudit(ctx context.Context, a addresses, s config.Settings) (*pgxpool.
 		return nil, fmt.Errorf("open the database: %w", err)
 	}
 	return pool, nil
-}
-
-type acceptLossCmd struct {
-	Reason string `required:"" placeholder:"TEXT" help:"Why the loss is accepted, for whoever audits later."`
-	JSON   bool   `name:"json" help:"Print JSON."`
-}
-
-// relays are the checkpoints of those who only pass records on.
-var relays = [...]string{"relay", "relay-public"}
-
-// lossLog is a store as commands.AcceptLoss asks for it.
-type lossLog struct{ *pgstore.Store }
-
-// AddLoss writes the loss down; relays that were ahead begin again.
-func (l lossLog) AddLoss(ctx context.Context, loss seal.Loss) error {
-	return l.Store.AddLoss(ctx, loss, relays[:])
-}
-
-// Run records the loss.
-func (l *acceptLossCmd) Run(c console) error {
-	return c.withDatabase(func(ctx context.Context, pool *pgxpool.Pool) error {
-		id, err := pg.LoadIdentity(ctx, pool)
-		if err != nil {
-			return err
-		}
-		store, err := pgstore.New(pool, c.settings.Namespace, pgstore.Options{Logger: warnings(c)})
-		if err != nil {
-			return err
-		}
-		defer store.Close(context.WithoutCancel(ctx)) // nothing was submitted
-		folder := seal.NewFolder(c.settings.SealDir, id.UUID.String())
-		loss, err := commands.AcceptLoss(ctx, lossLog{store}, folder, operatorName(), l.Reason, time.Now())
-		switch {
-		case err != nil:
-			return err
-		case l.JSON:
-			return c.json(loss)
-		}
-		_, err = fmt.Fprintf(c.out, "Recorded in %s: what was sealed of the log after position %d, up to %d, is lost and no longer counts. Build views that were ahead again with `seckill rebuild --all`.\n",
-			folder.File(), loss.Head, loss.Lost)
-		return err
-	})
 }
 
 // sealFile is where the key is, from the settings.

@@ -90,9 +90,11 @@ func TestABuyerProvesTheOwnOrderAndAnAuditorTheWholeLog(t *testing.T) {
 		}
 	}
 	proofsWithoutWitness(t, env, seals, good)
-	for _, wrong := range [][]string{{"--from", "5", "--to", "2"}, {"--from=-1"}, {"--seals", "/nowhere"}} {
+	for _, wrong := range [][]string{{"--from", "5", "--to", "2"}, {"--from=-1"}, {"--seals", "/nowhere"}, {"--archive", "/nowhere"}} {
 		wantOneSentence(t, Run(t, env, append([]string{"audit", "verify"}, wrong...)...), 2, "--")
 	}
+	wantOneSentence(t, Run(t, env, "audit", "verify", "--from", "5000000"), 2, "there is nothing from position 5000000 on")
+	wantOneSentence(t, Run(t, env, "audit", "accept-loss", "--reason", "  "), 2, "--reason is empty")
 	var report commands.AuditReport
 	done := Run(t, env, "audit", "verify", "--json")
 	if err := json.Unmarshal([]byte(done.Stdout), &report); err != nil || done.Code != 0 || !report.OK || report.Events < 32 || report.SealedTo == 0 {
@@ -133,6 +135,31 @@ func proofsWithoutWitness(t *testing.T, env []string, seals, good string) {
 	if done.Code != 3 || !strings.Contains(done.Stdout, "was not exported to "+keysAlone) || strings.Contains(done.Stdout, "the proof does not hold") {
 		t.Errorf("a seal that was not exported: got %d %s %s", done.Code, done.Stdout, done.Stderr)
 	}
+}
+
+func TestAnEmptyLogIsCalledEmptyAndALostPartHasItsFirstPosition(t *testing.T) {
+	t.Parallel()
+	r := NewRig(t)
+	env := r.Settings(t)
+	if done := Run(t, env, "audit", "verify"); done.Code != 0 || !strings.Contains(done.Stdout, "The log is empty") {
+		t.Errorf("an empty log: got %d %s %s", done.Code, done.Stdout, done.Stderr)
+	}
+	if done := Run(t, env, "audit", "verify", "--json"); done.Code != 0 || !strings.Contains(done.Stdout, `"events":0`) || !strings.Contains(done.Stdout, `"ok":true`) {
+		t.Errorf("an empty log, as JSON: got %d %s %s", done.Code, done.Stdout, done.Stderr)
+	}
+	sealedLog(t, r, env)
+	r.asSuperuser(t, "alter table events detach partition events_000000000101")
+	var report commands.AuditReport
+	done := Run(t, env, "audit", "verify", "--json")
+	if err := json.Unmarshal([]byte(done.Stdout), &report); err != nil || done.Code != 3 {
+		t.Fatalf("a partition detached: got %d %s %s, %v", done.Code, done.Stdout, done.Stderr, err)
+	}
+	for _, f := range report.Faults {
+		if f.Kind == "table" && f.Position == 101 {
+			return
+		}
+	}
+	t.Errorf("a partition detached: got %+v, want a fault of the table at position 101", report.Faults)
 }
 
 // asSuperuser does what only the superuser of the database can.
