@@ -19,6 +19,8 @@ import (
 type inside struct {
 	server *api.Server
 	log    *slog.Logger
+	// checkLog refuses what would write to a log that serve would refuse.
+	checkLog func(context.Context) error
 }
 
 // operatorToken is known to insideVerifier alone: it never leaves the process.
@@ -46,7 +48,7 @@ func (c console) withAPI(f func(ctx context.Context, in inside) error) error {
 		if err != nil {
 			return err
 		}
-		if err := f(ctx, inside{server: server, log: a.log}); err != nil {
+		if err := f(ctx, inside{server: server, log: a.log, checkLog: a.checkLog}); err != nil {
 			return err
 		}
 		c.mentionServing(ctx, a)

@@ -68,6 +68,9 @@ func (s *saleCreateCmd) Run(c console) error {
 		return err
 	}
 	return c.withAPI(func(ctx context.Context, in inside) error {
+		if err := in.checkLog(ctx); err != nil {
+			return err
+		}
 		var sale api.AdminSaleView
 		if err := in.ask(ctx, http.MethodPost, "/api/v1/admin/sales", body, &sale); err != nil {
 			return wrongSale(err)
@@ -186,6 +189,9 @@ type steering struct {
 
 func (s *steering) do(c console, action string) error {
 	return c.withAPI(func(ctx context.Context, in inside) error {
+		if err := in.checkLog(ctx); err != nil {
+			return err
+		}
 		var before api.SaleView
 		var sale api.AdminSaleView
 		id := url.PathEscape(s.Sale)
