@@ -49,7 +49,8 @@ examples are its golden files, which are the bytes that stand in somebody's log.
 - Names are never renamed or used again. A payload's form only changes with a new ` + "`schema`" + ` number; every older form is read for ever, brought up
   step by step (` + "`domain/upcasters.go`" + `). Stored bytes are never rewritten.
 - An optional field may be added to a form without a new number: **skip fields you do not know, and types you do not know.** Roll out readers before
-  writers: a program that meets a form from the future stops there, names position, stream and version, and skips nothing.
+  writers: a program that decides by a form from the future, or rebuilds a view over it, stops there and names its position; live views that do not
+  fold its family pass it by. Unknown types never stop the log from being read.
 - Ids and amounts are text, times RFC 3339 with an offset, other numbers whole. Money is ` + "`{\"amount\":\"19.90\",\"currency\":\"CNY\"}`" + `.
 - ` + "`seckill replay`" + ` prints events of any type as they are stored, also those it does not know.
 

@@ -40,8 +40,8 @@ type ProjectionDetails struct {
 	OldestParked time.Time
 }
 
-// RebuildDetails is a rebuild under way. One that was not seen for some seconds
-// has ended without saying so; the next one takes its place.
+// RebuildDetails is a rebuild under way. One whose RebuildLock nobody holds has
+// ended without saying so; the next one takes its place.
 type RebuildDetails struct {
 	Projection       string
 	Version          int

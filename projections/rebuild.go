@@ -71,6 +71,10 @@ var (
 	ErrRebuilding     = errors.New("this projection is being rebuilt by somebody else")
 	ErrNothingRead    = errors.New("nothing was read, although the log has events")
 	ErrLettersChanged = errors.New("the dead letters changed while rebuilding")
+
+	// ErrForeign is the cause of a fault: no view here folds the event, but as this
+	// program does not know it, it cannot tell that they do without it.
+	ErrForeign = errors.New("this program does not know this event, and so cannot tell whether the views need it")
 )
 
 // Rebuild folds the whole log into new tables beside those of list, in parallel
@@ -128,7 +132,8 @@ type rebuild struct {
 
 	shadows *shadows
 	aside   map[string]remembered // by projection
-	at      eventstore.Mark       // everything up to here is in the tables
+	foreign foreign
+	at      eventstore.Mark // everything up to here is in the tables
 	tally   tally
 	watch   *watcher
 }
@@ -141,6 +146,10 @@ func (r *rebuild) names() string {
 	return names
 }
 
+// RebuildLock names the lock that a rebuild of a projection holds; see
+// RebuildOptions.Lead.
+func RebuildLock(projection string) string { return "rebuild " + projection }
+
 // lead takes the lock of every projection; the context ends when one is lost.
 func (r *rebuild) lead(ctx context.Context) (context.Context, func(), error) {
 	ctx, cancel := context.WithCancel(ctx)
@@ -152,7 +161,7 @@ func (r *rebuild) lead(ctx context.Context) (context.Context, func(), error) {
 		cancel()
 	}
 	for _, p := range r.list {
-		held, give, ok, err := r.options.Lead(ctx, "rebuild "+p.Name)
+		held, give, ok, err := r.options.Lead(ctx, RebuildLock(p.Name))
 		if err == nil && !ok {
 			err = fmt.Errorf("rebuild %s: %w", p.Name, ErrRebuilding)
 		}
@@ -173,10 +182,17 @@ func (r *rebuild) run(ctx context.Context) (report RebuildReport, err error) {
 	if r.aside, err = r.remember(ctx, r.db); err != nil {
 		return report, err
 	}
+	if err := r.foreign.load(ctx, r.db, r.source.Store); err != nil {
+		return report, err
+	}
+	head, err := r.source.Log.Head(ctx)
+	if err != nil {
+		return report, fmt.Errorf("read the head of the log: %w", err)
+	}
 	if r.shadows, err = newShadows(ctx, r.db, r.tables()); err != nil {
 		return report, err
 	}
-	r.watch = watchRebuild(ctx, r)
+	r.watch = watchRebuild(ctx, r, head.Number)
 	defer func() {
 		r.watch.stop(err == nil)
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanWithin)
@@ -190,7 +206,7 @@ func (r *rebuild) run(ctx context.Context) (report RebuildReport, err error) {
 			r.options.Log.Warn("a rebuild that ended is still listed", "error", forgetErr)
 		}
 	}()
-	if err := r.build(ctx); err != nil {
+	if err := r.build(ctx, head); err != nil {
 		return report, err
 	}
 	return r.report(), nil
@@ -205,12 +221,7 @@ func (r *rebuild) tables() []string {
 }
 
 // build fills, indexes, catches up, compares and swaps.
-func (r *rebuild) build(ctx context.Context) error {
-	head, err := r.source.Log.Head(ctx)
-	if err != nil {
-		return fmt.Errorf("read the head of the log: %w", err)
-	}
-	r.watch.enter("fill", head.Number)
+func (r *rebuild) build(ctx context.Context, head eventstore.Mark) error {
 	if err := r.fill(ctx); err != nil {
 		return err
 	}

@@ -247,6 +247,11 @@ func (w *rebuilder) blame(r *eventstore.Record, err error) *FaultError {
 // fold brings records of one shard into the tables of every projection. Each
 // event is read once for all of them.
 func (r *rebuild) fold(ctx context.Context, tx pgx.Tx, j job, t *tally) error {
+	for i := range j.records {
+		if err := r.checkKnown(&j.records[i]); err != nil {
+			return err
+		}
+	}
 	events := make([]domain.Event, len(j.records))
 	share := Share{Store: r.source.Store, Shard: j.shard}
 	for n := range r.list {

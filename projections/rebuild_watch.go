@@ -31,9 +31,11 @@ type watcher struct {
 	done   chan struct{}
 }
 
-func watchRebuild(ctx context.Context, r *rebuild) *watcher {
+// watchRebuild begins with reading the log up to target.
+func watchRebuild(ctx context.Context, r *rebuild, target int64) *watcher {
 	ctx, cancel := context.WithCancel(ctx)
 	w := &watcher{r: r, cancel: cancel, done: make(chan struct{})}
+	w.enter("fill", target)
 	go w.run(ctx)
 	return w
 }

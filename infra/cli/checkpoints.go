@@ -36,8 +36,8 @@ type checkpointLine struct {
 	AppliedAt     string  `json:"applied_at,omitempty"`
 }
 
-// rebuildLine is a rebuild under way, or one that died without a word: then it
-// is not running.
+// rebuildLine is a rebuild under way, whose lock is held, or one that died without
+// a word: then it is not running.
 type rebuildLine struct {
 	Projection string `json:"projection"`
 	Version    int    `json:"version"`
@@ -47,9 +47,6 @@ type rebuildLine struct {
 	Running    bool   `json:"running"`
 }
 
-// rebuildSilence is how long a rebuild that runs says nothing at most.
-const rebuildSilence = 15 * time.Second
-
 // Run tells where each projection stands.
 func (k *checkpointsCmd) Run(c console) error {
 	return c.withReadSide(func(ctx context.Context, side readSide) error {
@@ -58,6 +55,12 @@ func (k *checkpointsCmd) Run(c console) error {
 			return err
 		}
 		list := newCheckpointList(d, time.Now())
+		for i := range list.Rebuilds {
+			r := &list.Rebuilds[i]
+			if r.Running, err = side.locks.held(ctx, projections.RebuildLock(r.Projection)); err != nil {
+				return err
+			}
+		}
 		if k.JSON {
 			return c.json(list)
 		}
@@ -80,7 +83,7 @@ func newCheckpointList(d projections.Details, now time.Time) checkpointList {
 	for _, r := range d.Rebuilds {
 		list.Rebuilds = append(list.Rebuilds, rebuildLine{
 			Projection: r.Projection, Version: r.Version, Position: r.Position, Target: r.Target,
-			StartedAt: r.StartedAt.UTC().Format(time.RFC3339Nano), Running: since(now, r.SeenAt) < rebuildSilence,
+			StartedAt: r.StartedAt.UTC().Format(time.RFC3339Nano),
 		})
 	}
 	return list
@@ -98,11 +101,11 @@ func (c console) printCheckpoints(list checkpointList) error {
 		return err
 	}
 	for _, r := range list.Rebuilds {
-		state := "is being rebuilt"
+		line := "%s version %d is being rebuilt: at position %d of %d, begun %s.\n"
 		if !r.Running {
-			state = "was being rebuilt by a process that has ended; start it again"
+			line = "%s version %d: a rebuild that died at position %d of %d, begun %s; nothing has changed, start it again.\n"
 		}
-		if _, err := fmt.Fprintf(c.out, "%s version %d %s: at position %d of %d, begun %s.\n", r.Projection, r.Version, state, r.Position, r.Target, r.StartedAt); err != nil {
+		if _, err := fmt.Fprintf(c.out, line, r.Projection, r.Version, r.Position, r.Target, r.StartedAt); err != nil {
 			return err
 		}
 	}

@@ -34,7 +34,7 @@ func (a *app) checkPlaces(ctx context.Context) error {
 	for _, s := range stats.Shards {
 		if ok, err := has(s.At); err != nil || !ok {
 			return orAhead(err, fmt.Sprintf("The view %s has applied position %d", s.Projection, s.At.Number), stats.Head,
-				"restore the newer log, or build the views again from this one: `seckill rebuild --all`")
+				"restore the newer log, or build the views again from this one, without what it lost: `seckill rebuild --all` (with --accept-log-loss where the loss is not accepted yet)")
 		}
 	}
 	return a.checkRelays(ctx, stats, has)

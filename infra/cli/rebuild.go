@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"runtime"
 	"strings"
 	"time"
@@ -19,6 +20,7 @@ type rebuildCmd struct {
 	All        bool   `help:"Every projection, in one pass over the log."`
 	Workers    int    `placeholder:"N" help:"How many fold side by side. Default: the number of cores, 4 at most."`
 	Archive    string `placeholder:"DIR" help:"Folder of archives: what was taken out of the database is read from there."`
+	AcceptLoss bool   `name:"accept-log-loss" help:"Rebuild although views, relays or seals went further than the log does: what it lost goes from the views too."`
 	JSON       bool   `name:"json" help:"Print JSON."`
 }
 
@@ -53,6 +55,8 @@ type rebuildFault struct {
 	Sequence   string `json:"sequence"`
 	Type       string `json:"type"`
 	Detail     string `json:"detail"`
+
+	foreign bool // no projector parks it
 }
 
 // Run rebuilds. A fault it stops at is exit code 3; nothing has changed then.
@@ -66,6 +70,13 @@ func (k *rebuildCmd) Run(c console) error {
 		workers = min(runtime.NumCPU(), 4)
 	}
 	return c.withReadSideOf(workers+readSideConns, func(ctx context.Context, side readSide) error {
+		ahead, err := k.checkLog(ctx, c, side)
+		if err != nil {
+			return err
+		}
+		if ahead != "" {
+			return k.refuse(c, ahead)
+		}
 		source, done, err := side.archivedSource(ctx, k.Archive)
 		if err != nil {
 			return err
@@ -85,6 +96,9 @@ func (k *rebuildCmd) list() ([]projections.Projection, error) {
 	}
 	if (k.Projection == "") != k.All {
 		return nil, usage("name one projection, or --all")
+	}
+	if info, err := os.Stat(k.Archive); k.Archive != "" && (err != nil || !info.IsDir()) {
+		return nil, usage("--archive names no folder: %s", k.Archive)
 	}
 	if k.All {
 		return all, nil
@@ -107,6 +121,7 @@ func (k *rebuildCmd) tell(c console, report projections.RebuildReport, err error
 	case errors.As(err, &fault):
 		return k.tellFault(c, rebuildFault{
 			Position: fault.Position, Projection: fault.Projection, Sequence: fault.Sequence, Type: fault.Type, Detail: fault.Error(),
+			foreign: errors.Is(err, projections.ErrForeign),
 		})
 	case errors.As(err, &proof):
 		return k.tellFault(c, rebuildFault{Projection: proof.Projection, Detail: proof.Error()})
@@ -132,7 +147,9 @@ func (k *rebuildCmd) tellFault(c console, f rebuildFault) error {
 		return errFound
 	}
 	c.say("The rebuild has stopped, and nothing has changed: %s.", strings.TrimSuffix(oneLine(errors.New(f.Detail)), "."))
-	if f.Projection != "" && f.Sequence != "" {
+	if f.foreign {
+		c.say("Rebuild with the program that wrote this event, or a newer one; live views go on without it.")
+	} else if f.Projection != "" && f.Sequence != "" {
 		c.say("A projector that runs parks this sequence; parked and dropped sequences are passed over (`seckill dead-letters list`).")
 	}
 	return errFound
@@ -227,4 +244,9 @@ func (l Locks) try(ctx context.Context, name string) (context.Context, func(), b
 		defer stop()
 		lease.Release(done)
 	}, true, nil
+}
+
+// held tells whether somebody holds a leader lock.
+func (l Locks) held(ctx context.Context, name string) (bool, error) {
+	return pg.NewLeader(l.Pool, l.Namespace, name).Held(ctx)
 }
