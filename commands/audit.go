@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/ed25519"
 	"fmt"
-	"hash/maphash"
 	"runtime"
 	"sync"
 
@@ -52,6 +51,8 @@ const (
 	FaultPayload = "payload" // an event that cannot be read, or says other than its columns
 	FaultStock   = "stock"   // more units taken than there were
 	FaultSeal    = "seal"    // a seal is missing, forged, or not that of the log
+
+	FaultStreamHead = "stream_head" // where a stream stands, by its own table, is not where the log has it
 )
 
 // AuditReport is what an audit found. Events were read; Head and Hash are the
@@ -112,6 +113,9 @@ type Auditor struct {
 	Exported ExportedSeals
 	// KeysOfStore are the public keys that the database names.
 	KeysOfStore []ed25519.PublicKey
+	// Heads say where each stream stands; they are compared when the whole log is
+	// audited. Nil: they are not.
+	Heads StreamHeads
 }
 
 // Verify audits. What is wrong with the log is in the report; an error means that
@@ -144,7 +148,7 @@ func (a *Auditor) Verify(ctx context.Context, opts AuditOptions) (AuditReport, e
 		return AuditReport{}, fmt.Errorf("audit the log: %w", err)
 	}
 	defer st.seals.close()
-	if err := a.chunks(ctx, opts, to, func(c *auditChunk) error { return st.add(ctx, c) }); err != nil {
+	if err := a.chunks(ctx, opts, st.seed, to, func(c *auditChunk) error { return st.add(ctx, c) }); err != nil {
 		return AuditReport{}, fmt.Errorf("audit the log: %w", err)
 	}
 	if opts.To == 0 || opts.To >= head.Number {
@@ -156,13 +160,17 @@ func (a *Auditor) Verify(ctx context.Context, opts AuditOptions) (AuditReport, e
 	if err != nil {
 		return AuditReport{}, fmt.Errorf("audit the seals: %w", err)
 	}
+	if a.Heads != nil && opts.From == 1 && opts.To == 0 {
+		if err := st.heads(ctx, a.Heads, to); err != nil {
+			return AuditReport{}, fmt.Errorf("audit where the streams stand: %w", err)
+		}
+	}
 	return st.result(), nil
 }
 
 // chunks reads all chunks up to a position in parallel, and hands them to the
 // stitcher in order.
-func (a *Auditor) chunks(ctx context.Context, opts AuditOptions, to int64, take func(*auditChunk) error) error {
-	seed := maphash.MakeSeed()
+func (a *Auditor) chunks(ctx context.Context, opts AuditOptions, seed streamSeed, to int64, take func(*auditChunk) error) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	var working sync.WaitGroup

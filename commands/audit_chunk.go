@@ -2,6 +2,7 @@ package commands
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"hash/maphash"
 	"strings"
@@ -21,6 +22,7 @@ type auditChunk struct {
 	begins      time.Time
 	ends        time.Time
 	unknown     int // events in stock streams of types this program does not know
+	strange     int // such events in other streams
 }
 
 // auditStep is one record, in 56 bytes.
@@ -121,9 +123,15 @@ func (c *chunkReader) content(r *eventstore.Record) {
 		c.column(r, "order_id", said.order, r.OrderID)
 	}
 	if !strings.HasPrefix(r.Stream, stockPrefix) {
+		_, err := domain.Decode(r.Type, r.Schema, r.Payload)
+		if errorsIsUnknown(err) {
+			c.chunk.strange++
+		} else if err != nil {
+			c.fault(r, FaultPayload, "the event cannot be read: %v", err)
+		}
 		return
 	}
-	change, err := c.stockChange(r, said, plain)
+	change, err := c.stockChange(r, said, plain && json.Valid(r.Payload))
 	switch {
 	case errorsIsUnknown(err):
 		c.chunk.unknown++

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"hash/maphash"
 	"slices"
 	"time"
 
@@ -16,18 +17,20 @@ type stitcher struct {
 	log      AuditLog
 	opts     AuditOptions
 	seals    *sealCheck
+	seed     streamSeed
 	versions map[uint64]int64 // by the hash of the stream's name
 	stocks   map[uint64]domain.Account
 	ends     time.Time
 
 	report  AuditReport
 	unknown int
+	strange int
 	unsure  int // stock streams whose beginning could not be read
 }
 
 func newStitcher(log AuditLog, opts AuditOptions) *stitcher {
 	return &stitcher{
-		log: log, opts: opts, versions: map[uint64]int64{}, stocks: map[uint64]domain.Account{},
+		log: log, opts: opts, seed: maphash.MakeSeed(), versions: map[uint64]int64{}, stocks: map[uint64]domain.Account{},
 		report: AuditReport{From: opts.From, Faults: []AuditFault{}, Warnings: []string{}},
 	}
 }
@@ -44,6 +47,7 @@ func (st *stitcher) add(ctx context.Context, c *auditChunk) error {
 		st.fault(f)
 	}
 	st.unknown += c.unknown
+	st.strange += c.strange
 	if !st.ends.IsZero() && len(c.steps) > 0 && c.begins.Before(st.ends) {
 		st.fault(AuditFault{Position: c.steps[0].position, Kind: FaultTime, Detail: "recorded before the record in front of it"})
 	}
@@ -175,6 +179,9 @@ func (st *stitcher) result() AuditReport {
 	r := &st.report
 	if st.unknown > 0 {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("%d events in stock streams are of types or versions that this program does not know; they are left out of the stock rule", st.unknown))
+	}
+	if st.strange > 0 {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("of events in other streams, %d are of types or versions that this program does not know; what they say was not read", st.strange))
 	}
 	if st.unsure > 0 {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("the stock rule of %d streams could not be checked: they begin before what was audited and cannot be read there", st.unsure))

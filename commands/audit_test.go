@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -191,7 +192,8 @@ func TestVersionsThatSkipOrComeTwiceAreFoundWithTheirStream(t *testing.T) {
 	v.tamper(`update events set version = version + 1000 where position >= 100 and stream = $1`, vaultStream)
 	v.rechain(100)
 	r := v.audit(commands.AuditOptions{})
-	if r.FaultsTotal != 1 || r.Faults[0].Kind != commands.FaultVersion || r.Faults[0].Stream != vaultStream || !strings.Contains(r.Faults[0].Detail, "follows") {
+	r.Faults = slices.DeleteFunc(r.Faults, func(f commands.AuditFault) bool { return f.Kind == commands.FaultStreamHead })
+	if r.FaultsTotal != 2 || len(r.Faults) != 1 || r.Faults[0].Kind != commands.FaultVersion || r.Faults[0].Stream != vaultStream || !strings.Contains(r.Faults[0].Detail, "follows") {
 		t.Errorf("got %+v, want the one gap of the stock stream", r.Faults)
 	}
 }
@@ -204,6 +206,46 @@ func TestAnEventThatCannotBeReadIsAFaultAndOneOfTheFutureANote(t *testing.T) {
 	r := v.audit(commands.AuditOptions{})
 	if got := faultsOf(r); got != "payload@2 " || len(r.Warnings) != 2 {
 		t.Errorf("got %s and notes %v, want a payload fault at 2 and a note about the other", got, r.Warnings)
+	}
+}
+
+func TestAnEventOfAnyStreamThatCannotBeReadIsAFault(t *testing.T) {
+	v := newVault(t)
+	var events []eventstore.NewEvent
+	for _, payload := range []string{`{"oops`, `{"lines":7}`, `{"order_id":5}`} {
+		e := v.event(&domain.OrderPlaced{OrderID: "a", SaleID: "28t5cy4t"}, "a")
+		e.Payload = []byte(payload)
+		events = append(events, e)
+	}
+	future := v.event(&domain.OrderPlaced{OrderID: "a", SaleID: "28t5cy4t"}, "a")
+	future.Type = "order.unheard_of"
+	torn := v.event(&domain.StockReleased{SaleID: "28t5cy4t", SKU: "tea", Quantity: 5}, "")
+	whole := torn
+	whole.ID, torn.Payload = v.event(&domain.StockReleased{}, "").ID, []byte(`{"sale_id":"28t5cy4t","sku":tea,"quantity":5}`)
+	v.submit(eventstore.Append{Stream: "order-a", Events: append(events, future)}, eventstore.Append{Stream: vaultStream, Events: []eventstore.NewEvent{whole, torn}})
+	r := v.audit(commands.AuditOptions{})
+	if got := faultsOf(r); got != "payload@1 payload@2 payload@3 payload@6 " || !strings.Contains(strings.Join(r.Warnings, " "), "in other streams, 1 are") {
+		t.Errorf("got %s and notes %v, want each payload that cannot be read and a note about the unknown type", got, r.Warnings)
+	}
+}
+
+func TestWhereAStreamStandsIsComparedWithTheLog(t *testing.T) {
+	for name, c := range map[string]struct{ sql, want string }{
+		"ahead":  {`update streams set version = version + 7 where stream = $1 and version = (select max(version) from streams where stream = $1)`, "stream_head@0 "},
+		"behind": {`with d as (delete from streams where stream = $1) insert into streams select $1, 0 + 3, 'stock.reserved', sha256('')`, "stream_head@"},
+		"gone":   {`delete from streams where stream = $1`, "stream_head@"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			v := newVault(t)
+			v.sell(20)
+			v.seal()
+			v.tamper(c.sql, vaultStream)
+			r := v.audit(commands.AuditOptions{})
+			if got := faultsOf(r); r.FaultsTotal != 1 || !strings.HasPrefix(got, c.want) || r.Faults[0].Stream != vaultStream {
+				t.Errorf("got %+v, want one fault of the stream", r.Faults)
+			}
+		})
 	}
 }
 

@@ -142,7 +142,7 @@ func (v *vault) audit(opts commands.AuditOptions) commands.AuditReport {
 	if err != nil {
 		v.t.Fatal(err)
 	}
-	a := commands.Auditor{Log: v.store, Stored: v.store, Exported: v.folder, KeysOfStore: keys}
+	a := commands.Auditor{Log: v.store, Stored: v.store, Exported: v.folder, KeysOfStore: keys, Heads: v.store}
 	report, err := a.Verify(context.Background(), opts)
 	if err != nil {
 		v.t.Fatal(err)

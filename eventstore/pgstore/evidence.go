@@ -51,6 +51,36 @@ func (e *Evidence) Archived(ctx context.Context) (int64, error) {
 	return end.Last, err
 }
 
+const selectHeads = `select distinct on (stream) stream, version from streams order by stream, version desc`
+
+// EachStreamHead is Store.EachStreamHead.
+func (e *Evidence) EachStreamHead(ctx context.Context, do func(stream string, version int64) error) error {
+	return e.store.EachStreamHead(ctx, do)
+}
+
+// EachStreamHead gives the version that appends to each stream go by.
+func (s *Store) EachStreamHead(ctx context.Context, do func(stream string, version int64) error) error {
+	rows, err := s.pool.Query(ctx, selectHeads)
+	if err != nil {
+		return unread("read where streams stand", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var stream string
+		var version int64
+		if err := rows.Scan(&stream, &version); err != nil {
+			return unread("read where streams stand", err)
+		}
+		if err := do(stream, version); err != nil {
+			return err
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return unread("read where streams stand", err)
+	}
+	return nil
+}
+
 const selectReadTo = `select coalesce(max(position), 0) from checkpoints`
 
 // ReadTo gives the furthest position that any reader of the log has read.

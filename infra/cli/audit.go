@@ -87,7 +87,7 @@ func (v *auditVerifyCmd) verify(ctx context.Context, c console, e *pgstore.Evide
 	} else if warning, err = skipArchived(ctx, e, &opts); err != nil {
 		return commands.AuditReport{}, err
 	}
-	auditor := commands.Auditor{Log: log, Stored: e, Exported: folder, KeysOfStore: keys}
+	auditor := commands.Auditor{Log: log, Stored: e, Exported: folder, KeysOfStore: keys, Heads: e}
 	report, err := auditor.Verify(ctx, opts)
 	if err != nil {
 		return report, err
