@@ -92,13 +92,22 @@ func (e *Evidence) ReadTo(ctx context.Context) (position int64, err error) {
 }
 
 // Guarded says, a line each, what is wrong with the tables of the log: a
-// partition that is gone, a trigger that is gone or off.
+// partition that is gone, a trigger that is gone or off, a role that may change it.
 func (e *Evidence) Guarded(ctx context.Context) ([]string, error) { return e.store.Guarded(ctx) }
 
-const selectGuarded = `select * from log_guarded()`
+// selectGuarded also names who, beside the owner, may change what is only added to.
+const selectGuarded = `
+select * from log_guarded()
+union all
+select 'the role ' || coalesce(r.rolname::text, 'public') || ' may ' || lower(string_agg(a.privilege_type, ', ' order by a.privilege_type))
+       || ' what is in ' || c.relname || ', which is append-only'
+from pg_class c cross join lateral aclexplode(c.relacl) a left join pg_roles r on r.oid = a.grantee
+where (c.oid in ('events'::regclass, 'seals'::regclass) or c.oid in (select inhrelid from pg_inherits where inhparent = 'events'::regclass))
+  and a.grantee <> c.relowner and a.privilege_type in ('UPDATE', 'DELETE', 'TRUNCATE')
+group by c.relname, r.rolname`
 
 // Guarded says, a line each, what is wrong with the tables of the log: a
-// partition that is gone, a trigger that is gone or off.
+// partition that is gone, a trigger that is gone or off, a role that may change it.
 func (s *Store) Guarded(ctx context.Context) ([]string, error) {
 	rows, err := s.pool.Query(ctx, selectGuarded)
 	if err != nil {

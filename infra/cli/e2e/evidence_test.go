@@ -148,6 +148,11 @@ func TestAnEmptyLogIsCalledEmptyAndALostPartHasItsFirstPosition(t *testing.T) {
 		t.Errorf("an empty log, as JSON: got %d %s %s", done.Code, done.Stdout, done.Stderr)
 	}
 	sealedLog(t, r, env)
+	r.asSuperuser(t, "grant update on events to public")
+	if done := Run(t, env, "audit", "verify"); done.Code != 3 || !strings.Contains(done.Stdout, "the role public may update what is in events") {
+		t.Errorf("update granted: got %d %s %s", done.Code, done.Stdout, done.Stderr)
+	}
+	r.asSuperuser(t, "revoke update on events from public")
 	r.asSuperuser(t, "alter table events detach partition events_000000000101")
 	var report commands.AuditReport
 	done := Run(t, env, "audit", "verify", "--json")
