@@ -16,14 +16,25 @@ import (
 // with, "" where the log is whole or its loss was accepted, and an error where the
 // log never had an event.
 func (k *rebuildCmd) checkLog(ctx context.Context, c console, side readSide) (refusal string, err error) {
-	stats, err := side.progress().Stats(ctx)
+	before, err := side.source.Log.Head(ctx)
 	if err != nil {
 		return "", err
 	}
-	head := stats.Head.Number
-	ahead, lost, err := aheadOf(ctx, c, side, head)
+	places, lost, err := placesBeyond(ctx, c, side, before.Number)
 	if err != nil {
 		return "", err
+	}
+	// The log grows while it is looked at: only now is it known what it lacks.
+	now, err := side.source.Log.Head(ctx)
+	if err != nil {
+		return "", err
+	}
+	head := now.Number
+	var ahead []string
+	for _, p := range places {
+		if p.position > head {
+			ahead = append(ahead, fmt.Sprintf("%s %d", p.what, p.position))
+		}
 	}
 	switch {
 	case len(ahead) > 0 && !k.AcceptLoss:
@@ -38,35 +49,41 @@ func (k *rebuildCmd) checkLog(ctx context.Context, c console, side readSide) (re
 	return "", nil
 }
 
-// aheadOf says, a phrase each, what went beyond head and was not accepted as lost;
-// lost is whether something was.
-func aheadOf(ctx context.Context, c console, side readSide, head int64) (ahead []string, lost bool, err error) {
+// beyond is a place that somebody has seen of the log, in words up to its number.
+type beyond struct {
+	what     string
+	position int64
+}
+
+// placesBeyond gives what went beyond head and was not accepted as lost; lost is
+// whether something was.
+func placesBeyond(ctx context.Context, c console, side readSide, head int64) (places []beyond, lost bool, err error) {
 	all, err := projections.Ahead(ctx, side.pool, side.source.Store, head)
 	if err != nil {
 		return nil, false, err
 	}
 	for _, p := range all {
+		what := "the view " + p.Projection + " has applied position"
+		if strings.HasPrefix(p.Projection, "relay") {
+			what = "the " + p.Projection + " has published position"
+		}
 		if p.Accepted {
 			lost = true
 			continue
 		}
-		what := "the view " + p.Projection + " has applied"
-		if strings.HasPrefix(p.Projection, "relay") {
-			what = "the " + p.Projection + " has published"
-		}
-		ahead = append(ahead, fmt.Sprintf("%s position %d", what, p.Position))
+		places = append(places, beyond{what, p.Position})
 	}
 	stored, exported, err := lastSeals(ctx, c, side)
 	if err != nil {
 		return nil, false, err
 	}
-	if stored != nil && stored.Last > head {
-		ahead = append(ahead, fmt.Sprintf("seal %d in the database covers positions up to %d", stored.Number, stored.Last))
+	if stored != nil {
+		places = append(places, beyond{fmt.Sprintf("seal %d in the database covers positions up to", stored.Number), stored.Last})
 	}
-	if exported != nil && exported.Last > head {
-		ahead = append(ahead, fmt.Sprintf("exported seal %d covers positions up to %d", exported.Number, exported.Last))
+	if exported != nil {
+		places = append(places, beyond{fmt.Sprintf("exported seal %d covers positions up to", exported.Number), exported.Last})
 	}
-	return ahead, lost, nil
+	return places, lost, nil
 }
 
 // lastSeals gives the newest seals that count, nil where there is none.
