@@ -156,6 +156,9 @@ func skipArchived(ctx context.Context, e *pgstore.Evidence, opts *commands.Audit
 	if err != nil || archived == 0 || opts.From > archived {
 		return "", err
 	}
+	if opts.To > 0 && opts.To <= archived {
+		return "", usage("positions 1 to %d are archived: give --archive with the folder of the archives to check them", archived)
+	}
 	opts.From = archived + 1
 	return fmt.Sprintf("positions 1 to %d are archived and were not read: give --archive with the folder of the archives to prove them too", archived), nil
 }

@@ -286,6 +286,7 @@ func TestAPartOfTheLogIsExportedDetachedAndStillProved(t *testing.T) {
 		t.Errorf("another stream: got %d records, %v", len(got), err)
 	}
 	want(0, "positions 1 to 100 are archived and were not read", "audit", "verify")
+	want(2, "give --archive", "audit", "verify", "--to", "50")
 	archives := filepath.Dir(files[0])
 	want(0, "250 events from position 1 to 250", "audit", "verify", "--archive", archives)
 	want(1, "positions 1 to 100 are archived", "rebuild", "stock_log")
