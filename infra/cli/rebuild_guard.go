@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"seckill/commands"
-	"seckill/eventstore/pgstore"
 	"seckill/eventstore/seal"
 	"seckill/projections"
 )
@@ -86,9 +85,14 @@ func placesBeyond(ctx context.Context, c console, side readSide, head int64) (pl
 	return places, lost, nil
 }
 
+// sealedLog is a log with the seals that are kept beside it.
+type sealedLog interface {
+	LastSeal(ctx context.Context) (*seal.Seal, error)
+}
+
 // lastSeals gives the newest seals that count, nil where there is none.
 func lastSeals(ctx context.Context, c console, side readSide) (stored, exported *seal.Seal, err error) {
-	log, ok := side.source.Log.(*pgstore.Store)
+	log, ok := side.source.Log.(sealedLog)
 	if !ok {
 		return nil, nil, fmt.Errorf("look at the seals: the log is a %T", side.source.Log)
 	}

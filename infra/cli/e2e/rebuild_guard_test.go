@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -151,27 +150,4 @@ func (l *logbook) namespace() string {
 		}
 	}
 	return ""
-}
-
-func TestARebuildOfALogThatGrowsIsNeverRefused(t *testing.T) {
-	t.Parallel()
-	l := newLogbook(t)
-	l.rejected("o")
-	l.project()
-	done := make(chan struct{})
-	defer func() { <-done }()
-	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
-	go func() {
-		defer close(done)
-		for n := 0; ctx.Err() == nil; n++ {
-			l.rejected(fmt.Sprintf("o%d", n))
-			l.project()
-		}
-	}()
-	for range 5 {
-		if done := Run(t, l.env, "rebuild", "stock_log"); done.Code != 0 {
-			t.Fatalf("got %+v, want it rebuilt", done)
-		}
-	}
 }
