@@ -284,7 +284,12 @@ func TestAnEventOfANewerProgramIsPrintedAndNeverGuessedAt(t *testing.T) {
 	if done := Run(t, env, "replay", "--json"); done.Code != 0 || !strings.Contains(done.Stdout, `"type":"order.teleported"`) || !strings.Contains(done.Stdout, `{"to":"mars"}`) {
 		t.Errorf("got %d %q, want the event as it is stored", done.Code, done.Stdout)
 	}
-	wantOneSentence(t, Run(t, env, "replay", "--as-of", "1"), 1, "position 1, order-x version 1")
+	if done := Run(t, env, "replay", "--type", "order.teleported", "--json"); done.Code != 0 || !strings.Contains(done.Stdout, `"type":"order.teleported"`) {
+		t.Errorf("by its type: got %d %q, want the event", done.Code, done.Stdout)
+	}
+	if done := Run(t, env, "replay", "--as-of", "1", "--json"); done.Code != 3 || !strings.Contains(done.Stderr, "position 1, order-x version 1") || strings.Contains(done.Stdout, "order-x") {
+		t.Errorf("as of then: got %d %q %q, want the event named, and no order guessed", done.Code, done.Stdout, done.Stderr)
+	}
 	wantOneSentence(t, Run(t, env, "replay", "--as-of", "99"), 1, "no position 99")
 	wantOneSentence(t, Run(t, env, "replay", "--as-of", "noon"), 2, "--as-of")
 	wantOneSentence(t, Run(t, env, "replay", "--json", "--csv"), 2, "--csv")
