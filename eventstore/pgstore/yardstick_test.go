@@ -73,7 +73,10 @@ func fresh(b *testing.B, url, namespace string) *pgstore.Store {
 func BenchmarkAppendAgainstCopy(b *testing.B) {
 	psql, err := exec.LookPath("psql")
 	if err != nil {
-		b.Skip("psql is not installed")
+		if os.Getenv("CI") != "" {
+			b.Fatal("psql is missing")
+		}
+		b.Skip("psql is missing")
 	}
 	url, n := durable(b), yardstickEvents(b)
 	var ours, theirs time.Duration

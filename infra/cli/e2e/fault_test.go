@@ -20,9 +20,7 @@ import (
 // TestB16AProcessThatDiesBetweenScriptAndAppend: the winner is recorded by who
 // comes after it. (Real processes are killed in crash_test.go.)
 func TestB16AProcessThatDiesBetweenScriptAndAppend(t *testing.T) {
-	rig := NewRig(t)
-	full := rig.Node(t, NodeOptions{})
-	sale := full.Schedule(t, Terms(100))
+	rig, full, sale := selling(t, 100)
 	full.Stop()
 	api := rig.Node(t, NodeOptions{APIOnly: true})
 	c := newTally()
@@ -67,9 +65,7 @@ func TestB17TheReplyOfACommitIsLost(t *testing.T) {
 }
 
 func TestB17TheReplyOfTheGateIsLost(t *testing.T) {
-	rig := NewRig(t)
-	full := rig.Node(t, NodeOptions{})
-	sale := full.Schedule(t, Terms(20))
+	rig, full, sale := selling(t, 20)
 	proxy := testenv.Proxy(t, rig.Redis.URL)
 	api := rig.Node(t, NodeOptions{APIOnly: true, RedisURL: proxy.URL()})
 	c := newTally()
@@ -96,9 +92,7 @@ func TestB17TheReplyOfTheGateIsLost(t *testing.T) {
 // TestB76RedisStaysAwayAfterTheScript: nobody can say what became of the
 // purchase, so the answer is a queued order, and it is found out later.
 func TestB76RedisStaysAwayAfterTheScript(t *testing.T) {
-	rig := NewRig(t)
-	full := rig.Node(t, NodeOptions{})
-	sale := full.Schedule(t, Terms(20))
+	rig, full, sale := selling(t, 20)
 	proxy := testenv.Proxy(t, rig.Redis.URL)
 	api := rig.Node(t, NodeOptions{APIOnly: true, RedisURL: proxy.URL()})
 	if _, err := api.Buy(sale, "warm"); err != nil { // connections and scripts are there
@@ -147,9 +141,7 @@ func TestB76AnAppendThatTakesLongIsNoFailure(t *testing.T) {
 }
 
 func TestB48OneOfTenIsSetAsideAndNineAreKept(t *testing.T) {
-	rig := NewRig(t)
-	full := rig.Node(t, NodeOptions{})
-	sale := full.Schedule(t, Terms(10))
+	rig, full, sale := selling(t, 10)
 	full.Stop()
 	api := rig.Node(t, NodeOptions{APIOnly: true})
 	c := newTally()
@@ -189,9 +181,7 @@ func TestB48OneOfTenIsSetAsideAndNineAreKept(t *testing.T) {
 }
 
 func TestAnEntryOfTheFutureStopsTheLaneAndLosesNothing(t *testing.T) {
-	rig := NewRig(t)
-	full := rig.Node(t, NodeOptions{})
-	sale := full.Schedule(t, Terms(10))
+	rig, full, sale := selling(t, 10)
 	full.Stop()
 	api := rig.Node(t, NodeOptions{APIOnly: true})
 	c := newTally()
@@ -251,9 +241,7 @@ func (r *Rig) rewriteJournal(t *testing.T, sale string, change func(string) stri
 
 // TestPurchasesGoOnWhilePostgresHangs: the gate decides, the journal waits.
 func TestPurchasesGoOnWhilePostgresHangs(t *testing.T) {
-	rig := NewRig(t)
-	full := rig.Node(t, NodeOptions{})
-	sale := full.Schedule(t, Terms(20))
+	rig, full, sale := selling(t, 20)
 	proxy := testenv.Proxy(t, rig.URL)
 	through := *rig
 	through.URL = proxy.URL()

@@ -112,9 +112,7 @@ func TestB02OneBuyerFiftyKeysAtOnce(t *testing.T) {
 }
 
 func TestB08RepeatClicksTakeOneUnit(t *testing.T) {
-	rig := NewRig(t)
-	node := rig.Node(t, NodeOptions{})
-	sale := node.Schedule(t, Terms(10))
+	_, node, sale := selling(t, 10)
 	c := newTally()
 	for range 100 {
 		res, err := node.Buy(sale, "clicker")
@@ -153,9 +151,7 @@ func TestB11LimitCountsUnits(t *testing.T) {
 }
 
 func TestB63AThirdKeyMeetsTheFirstOrder(t *testing.T) {
-	rig := NewRig(t)
-	node := rig.Node(t, NodeOptions{})
-	sale := node.Schedule(t, Terms(5))
+	_, node, sale := selling(t, 5)
 	c := newTally()
 	var ids []string
 	for i := range 3 {
@@ -172,9 +168,7 @@ func TestB63AThirdKeyMeetsTheFirstOrder(t *testing.T) {
 }
 
 func TestAPausedSaleSellsNothingAndAResumedOneGoesOn(t *testing.T) {
-	rig := NewRig(t)
-	node := rig.Node(t, NodeOptions{})
-	sale := node.Schedule(t, Terms(3))
+	_, node, sale := selling(t, 3)
 	ctx := context.Background()
 	if _, err := node.Operator.Pause(ctx, sale, domain.PausedByOperator, commands.Actor{By: "op"}); err != nil {
 		t.Fatal(err)
@@ -216,9 +210,7 @@ func TestASaleOpensByTheGatesClock(t *testing.T) {
 }
 
 func TestASaleThatStartsEmptyIsSoldOutAndNothingElse(t *testing.T) {
-	rig := NewRig(t)
-	node := rig.Node(t, NodeOptions{})
-	sale := node.Schedule(t, Terms(0))
+	_, node, sale := selling(t, 0)
 	res, err := node.Buy(sale, "a")
 	if err != nil || res.Outcome != domain.SoldOut {
 		t.Errorf("got %v, %v; want sold_out", res.Outcome, err)
@@ -227,9 +219,7 @@ func TestASaleThatStartsEmptyIsSoldOutAndNothingElse(t *testing.T) {
 }
 
 func TestKeyAndRepeatAreJudgedBeforeTheItem(t *testing.T) {
-	rig := NewRig(t)
-	node := rig.Node(t, NodeOptions{})
-	sale := node.Schedule(t, Terms(5))
+	_, node, sale := selling(t, 5)
 	c := newTally()
 	res, err := node.BuyLines(sale, "u", "k1", domain.Line{SKU: "item", Quantity: 1})
 	c.add("u", res, err)

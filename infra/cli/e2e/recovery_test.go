@@ -36,9 +36,7 @@ func (n *Node) available(t *testing.T, sale string) int64 {
 }
 
 func TestB25AnotherPreheatNeverOverwritesLiveStock(t *testing.T) {
-	rig := NewRig(t)
-	node := rig.Node(t, NodeOptions{})
-	sale := node.Schedule(t, Terms(100))
+	rig, node, sale := selling(t, 100)
 	c := newTally()
 	sell(t, node, sale, "first", 30, c)
 	if err := node.Keeper.Preheat(context.Background(), sale); err != nil {
@@ -60,9 +58,7 @@ func TestB25AnotherPreheatNeverOverwritesLiveStock(t *testing.T) {
 }
 
 func TestB26ThreeNodesMeetAnEmptyRedisAndOneRebuildCounts(t *testing.T) {
-	rig := NewRig(t)
-	first := rig.Node(t, NodeOptions{})
-	sale := first.Schedule(t, Terms(100))
+	rig, first, sale := selling(t, 100)
 	c := newTally()
 	sell(t, first, sale, "first", 30, c)
 	first.AwaitDecided(t, c.accepted)
@@ -91,9 +87,7 @@ func TestB26ThreeNodesMeetAnEmptyRedisAndOneRebuildCounts(t *testing.T) {
 }
 
 func TestB21AnOlderCopyOfRedisSellsNothingTwice(t *testing.T) {
-	rig := NewRig(t)
-	node := rig.Node(t, NodeOptions{})
-	sale := node.Schedule(t, Terms(100))
+	rig, node, sale := selling(t, 100)
 	c := newTally()
 	sell(t, node, sale, "early", 40, c)
 	copied := rig.Redis.Snapshot()
@@ -123,9 +117,7 @@ func TestB21AnOlderCopyOfRedisSellsNothingTwice(t *testing.T) {
 }
 
 func TestB21PurchasesMeetNotReadyWhileTheLaneRecovers(t *testing.T) {
-	rig := NewRig(t)
-	node := rig.Node(t, NodeOptions{})
-	sale := node.Schedule(t, Terms(10))
+	rig, node, sale := selling(t, 10)
 	c := newTally()
 	sell(t, node, sale, "first", 3, c)
 	node.AwaitDecided(t, c.accepted)
@@ -162,9 +154,7 @@ func TestB21PurchasesMeetNotReadyWhileTheLaneRecovers(t *testing.T) {
 // yet recorded when Redis fell back to an older copy are offered again by the
 // node that acknowledged them.
 func TestWhatRedisForgotIsOfferedAgain(t *testing.T) {
-	rig := NewRig(t)
-	full := rig.Node(t, NodeOptions{})
-	sale := full.Schedule(t, Terms(100))
+	rig, full, sale := selling(t, 100)
 	c := newTally()
 	sell(t, full, sale, "recorded", 20, c)
 	full.AwaitDecided(t, c.accepted)
@@ -194,9 +184,7 @@ func TestWhatRedisForgotIsOfferedAgain(t *testing.T) {
 // TestWhatNobodyRemembersIsLostWhenItsBuyerAsks: the node that acknowledged is
 // gone too. The order id itself proves that we issued it.
 func TestWhatNobodyRemembersIsLostWhenItsBuyerAsks(t *testing.T) {
-	rig := NewRig(t)
-	full := rig.Node(t, NodeOptions{})
-	sale := full.Schedule(t, Terms(100))
+	rig, full, sale := selling(t, 100)
 	full.Stop()
 	copied := rig.Redis.Snapshot()
 	api := rig.Node(t, NodeOptions{APIOnly: true})
@@ -230,9 +218,7 @@ func TestWhatNobodyRemembersIsLostWhenItsBuyerAsks(t *testing.T) {
 }
 
 func TestRedisKilledInTheMiddleOfACrowdLosesNothing(t *testing.T) {
-	rig := NewRig(t)
-	node := rig.Node(t, NodeOptions{})
-	sale := node.Schedule(t, Terms(300))
+	rig, node, sale := selling(t, 300)
 	c := newTally()
 	var all sync.WaitGroup
 	for i := range 8 {
@@ -268,9 +254,7 @@ func TestRedisKilledInTheMiddleOfACrowdLosesNothing(t *testing.T) {
 
 // TestALostItemHashIsBuiltAgainAlone: the lane keeps its epoch.
 func TestALostItemHashIsBuiltAgainAlone(t *testing.T) {
-	rig := NewRig(t)
-	node := rig.Node(t, NodeOptions{})
-	sale := node.Schedule(t, Terms(10))
+	rig, node, sale := selling(t, 10)
 	c := newTally()
 	sell(t, node, sale, "first", 4, c)
 	node.AwaitDecided(t, c.accepted)
@@ -290,9 +274,7 @@ func TestALostItemHashIsBuiltAgainAlone(t *testing.T) {
 
 // TestALostSaleRecordIsARecoveryOfItsLane: with the record go the order records.
 func TestALostSaleRecordIsARecoveryOfItsLane(t *testing.T) {
-	rig := NewRig(t)
-	node := rig.Node(t, NodeOptions{})
-	sale := node.Schedule(t, Terms(10))
+	rig, node, sale := selling(t, 10)
 	c := newTally()
 	sell(t, node, sale, "first", 4, c)
 	before := node.lane(t, sale)

@@ -243,6 +243,14 @@ func (n *Node) AwaitOpen(t testing.TB, sale string) {
 	})
 }
 
+// selling is a new installation with one node and one sale that is open.
+func selling(t testing.TB, stock int64) (r *Rig, n *Node, sale string) {
+	t.Helper()
+	r = NewRig(t)
+	n = r.Node(t, NodeOptions{})
+	return r, n, n.Schedule(t, Terms(stock))
+}
+
 // Buy asks for one unit of the test item.
 func (n *Node) Buy(sale, buyer string) (commands.PurchaseResult, error) {
 	return n.BuyLines(sale, buyer, "", domain.Line{SKU: "item", Quantity: 1})
