@@ -100,6 +100,7 @@ func TestABuyerProvesTheOwnOrderAndAnAuditorTheWholeLog(t *testing.T) {
 	if err := json.Unmarshal([]byte(done.Stdout), &report); err != nil || done.Code != 0 || !report.OK || report.Events < 32 || report.SealedTo == 0 {
 		t.Errorf("audit verify: got %d %+v %s, %v", done.Code, report, done.Stderr, err)
 	}
+	StandingChecks(t, r.Node(t, NodeOptions{APIOnly: true}), sale, map[string]string{order: "buyer-7"})
 	if code := child.Stop(); code != 0 {
 		t.Errorf("stopped with %d", code)
 	}
@@ -231,6 +232,7 @@ func TestADumpOlderThanTheExportedSealsIsRefusedUntilTheLossIsAccepted(t *testin
 	if done := Run(t, env, "audit", "verify"); done.Code != 0 {
 		t.Errorf("audit verify after it was accepted: got %d %s %s", done.Code, done.Stdout, done.Stderr)
 	}
+	StandingChecks(t, rigOn(t, second.URL, redis).Node(t, NodeOptions{APIOnly: true}), sale, nil)
 }
 
 // awaitSealed waits until the head is under a seal.

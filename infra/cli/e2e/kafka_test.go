@@ -107,6 +107,7 @@ func TestB38ABacklogGrowsInTheMetricsWhileTheBrokerIsDown(t *testing.T) {
 		}
 		return nil
 	})
+	StandingChecks(t, r.Node(t, NodeOptions{APIOnly: true}), sale, promised)
 }
 
 // metric reads a number without labels from /metrics.

@@ -256,6 +256,7 @@ func TestAnyPastMomentOfASaleIsAnsweredFromTheLog(t *testing.T) {
 		}
 		break
 	}
+	StandingChecks(t, n, sale, accepted)
 }
 
 // stored is a line of replay --json.
@@ -310,7 +311,8 @@ func TestReplayFollowsUntilItIsStopped(t *testing.T) {
 	}
 	defer func() { _ = follow.Process.Kill() }() // it may have ended
 	sale := n.Schedule(t, Terms(5))
-	n.AwaitDecided(t, n.buyers(t, sale, "late", 3))
+	late := n.buyers(t, sale, "late", 3)
+	n.AwaitDecided(t, late)
 	testenv.Eventually(t, 30*time.Second, func() error {
 		if got := strings.Count(out.tail(1<<20), `"type":"order.placed"`); got != 3 {
 			return fmt.Errorf("got %d orders, want the 3 that were placed since (%s)", got, errs.tail(500))
@@ -320,4 +322,5 @@ func TestReplayFollowsUntilItIsStopped(t *testing.T) {
 	if err := errors.Join(follow.Process.Signal(syscall.SIGTERM), follow.Wait()); err != nil {
 		t.Errorf("stopped by a signal it ended with %v, want 0", err)
 	}
+	StandingChecks(t, n, sale, late)
 }

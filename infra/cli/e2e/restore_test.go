@@ -317,5 +317,6 @@ func TestALogThatIsBehindItsExportedSealIsRefusedUntilTheLossIsAccepted(t *testi
 		t.Errorf("verify afterwards: exit code %d, %s", done.Code, done.Stdout)
 	}
 	child = Serve(t, ChildOptions{Env: env}) // and it starts again
+	StandingChecks(t, rigOn(t, second.URL, redis).Node(t, NodeOptions{APIOnly: true}), sale, nil)
 	child.Stop()
 }

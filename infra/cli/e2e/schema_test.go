@@ -34,6 +34,7 @@ func TestB50AWorkerOnASchemaThatIsOneVersionBehindRefusesToStart(t *testing.T) {
 	}
 	child := ServeRig(t, r) // the counter-proof: with the schema that fits it works
 	NewClient(child.URL).buy(t, sale.ID, "b", 1)
+	StandingChecks(t, r.Node(t, NodeOptions{APIOnly: true}), sale.ID, nil)
 	r.setSchemaVersion(t, +1)
 	wantOneSentence(t, Run(t, env, "serve", "--roles", "recorder"), 1, "newer seckill")
 }

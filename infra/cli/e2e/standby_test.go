@@ -110,6 +110,7 @@ func TestAServerFollowsAPromotionAndSealsAgainOnceTheLossIsAccepted(t *testing.T
 		t.Errorf("verify: exit code %d, %s%s", done.Code, done.Stdout, done.Stderr)
 	}
 	child.Restart()
+	StandingChecks(t, r.Node(t, NodeOptions{APIOnly: true}), sale, nil)
 }
 
 // awaitAllSealed waits until the last event is under a seal.
