@@ -66,6 +66,9 @@ func writerConfig(pool *pgxpool.Pool, opts Options) *pgxpool.Config {
 	cfg.MinConns, cfg.MinIdleConns, cfg.MaxConns = 0, 0, 3
 	ms := func(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 	params := cfg.ConnConfig.RuntimeParams
+	// Every statement is one probe per key, whatever the keys: planning it anew
+	// costs time under the log lock, and for few rows may choose a scan.
+	params["plan_cache_mode"] = "force_generic_plan"
 	params["lock_timeout"] = ms(opts.LockTimeout)
 	params["idle_in_transaction_session_timeout"] = ms(opts.LockTimeout)
 	params["statement_timeout"] = ms(opts.StatementTimeout)
