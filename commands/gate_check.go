@@ -63,6 +63,8 @@ const (
 	UnitsReserved StockKind = "R"
 	UnitsReturned StockKind = "C"
 	UnitsRefused  StockKind = "X"
+	UnitsLost     StockKind = "L" // written off: the hold ends, the units stay away
+	UnitsSame     StockKind = "N" // nothing: only the version moves
 )
 
 // StockChange is an event of a stock stream as gates look at it. ID is the
@@ -100,6 +102,10 @@ func ChangeOf(e domain.Event) (StockChange, error) {
 	case *domain.StockRefused:
 		return StockChange{Kind: UnitsRefused, Stock: at(e.SaleID, e.SKU, e.Bucket), ID: e.OrderID, Buyer: e.BuyerID,
 			Quantity: e.Quantity, Entry: e.Entry}, nil
+	case *domain.StockWrittenOff:
+		return StockChange{Kind: UnitsLost, Stock: at(e.SaleID, e.SKU, e.Bucket), ID: e.OrderID, Buyer: e.BuyerID, Quantity: e.Quantity}, nil
+	case *domain.StockAdjusted:
+		return StockChange{Kind: UnitsSame, Stock: at(e.SaleID, e.SKU, e.Bucket)}, nil
 	}
 	return StockChange{}, fmt.Errorf("%s is no event of a stock: %w", e.EventType(), domain.ErrUnknownEvent)
 }
@@ -107,7 +113,7 @@ func ChangeOf(e domain.Event) (StockChange, error) {
 // quantified tells whether the units are within bounds. A release of none opens
 // the stream of a bucket that starts empty.
 func (c StockChange) quantified() bool {
-	return c.Quantity <= domain.MaxQuantity && (c.Quantity >= 1 || (c.Quantity == 0 && c.Kind == UnitsIn))
+	return c.Quantity <= domain.MaxQuantity && (c.Quantity >= 1 || (c.Quantity == 0 && (c.Kind == UnitsIn || c.Kind == UnitsSame)))
 }
 
 // named tells whether the change names whose units they are, as its kind must. A
@@ -115,7 +121,7 @@ func (c StockChange) quantified() bool {
 // who could buy.
 func (c StockChange) named() bool {
 	switch c.Kind {
-	case UnitsIn:
+	case UnitsIn, UnitsSame:
 		return true
 	case UnitsOut:
 		return PlainID(c.ID)

@@ -12,6 +12,9 @@ type ItemTerms struct {
 	Price   Money     `json:"price"`
 	Stock   int64     `json:"stock"`
 	Release []Tranche `json:"release,omitempty"`
+	// Overdraft is how many units beyond the stock the log may accept to keep a
+	// promise that the gate forgot; 0 unless the operator would rather oversell.
+	Overdraft int64 `json:"overdraft,omitempty"`
 }
 
 // Tranche is a part of the stock that is released at a time.
@@ -102,6 +105,77 @@ type SaleClosed struct {
 	By     string `json:"by,omitempty"`
 }
 
+// SaleRepaired says that somebody mended what a reconciliation found wrong about
+// a sale, other than its units: a claim, an order that only the gate knew, a view.
+// Before and After are what stood there and what stands there now, for people.
+type SaleRepaired struct {
+	SaleID  string `json:"sale_id"`
+	Kind    string `json:"kind"`
+	OrderID string `json:"order_id,omitempty"`
+	BuyerID string `json:"buyer_id,omitempty"`
+	Before  string `json:"before"`
+	After   string `json:"after"`
+	Note    string `json:"note,omitempty"`
+	By      string `json:"by,omitempty"`
+}
+
+// SaleTallied is what one node was asked for a sale between two times, winners
+// and losers, so that the log alone tells whether every arrival had the same
+// chance. It changes nothing else.
+type SaleTallied struct {
+	SaleID string    `json:"sale_id"`
+	Node   string    `json:"node"`
+	From   time.Time `json:"from"`
+	To     time.Time `json:"to"`
+	// Asked counts purchases that reached the gate, Won those it accepted.
+	Asked int64 `json:"asked"`
+	Won   int64 `json:"won"`
+	// Refused counts the others by the code their buyers were told, in its order.
+	Refused []TallyRefusal `json:"refused,omitempty"`
+	// Slices split Asked and Won by arrival, in order; empty ones are left out.
+	Slices []TallySlice `json:"slices,omitempty"`
+	// Buckets split Asked and Won by home bucket, in order; empty ones are left out.
+	Buckets []TallyBucket `json:"buckets,omitempty"`
+}
+
+// TallyRefusal is how often a code was told.
+type TallyRefusal struct {
+	Code  Code  `json:"code"`
+	Count int64 `json:"count"`
+}
+
+// TallySlice is what arrived from Millis milliseconds after the opening (below
+// zero: before it) to the next slice of the scale in package commands.
+type TallySlice struct {
+	Millis int64 `json:"millis"`
+	Asked  int64 `json:"asked"`
+	Won    int64 `json:"won"`
+}
+
+// TallyBucket is what a home bucket was asked.
+type TallyBucket struct {
+	Bucket int   `json:"bucket"`
+	Asked  int64 `json:"asked"`
+	Won    int64 `json:"won"`
+}
+
+// SaleCleaned ends the life of a sale: its books agreed, nothing of it is under
+// way, and the gate no longer holds it. It is the last event of its stream. Items
+// are what was ticked off before, and what was found.
+type SaleCleaned struct {
+	SaleID string      `json:"sale_id"`
+	Items  []CleanItem `json:"items,omitempty"`
+	Note   string      `json:"note,omitempty"`
+	By     string      `json:"by,omitempty"`
+}
+
+// CleanItem is one line of a clean-up's checklist.
+type CleanItem struct {
+	Name   string `json:"name"`
+	Done   bool   `json:"done"`
+	Detail string `json:"detail"`
+}
+
 // StockReleased puts units on sale in one bucket.
 type StockReleased struct {
 	SaleID   string `json:"sale_id"`
@@ -181,6 +255,33 @@ type StockMovedIn struct {
 	Quantity int64  `json:"quantity"`
 }
 
+// StockWrittenOff ends an order's hold without giving its units back: they are
+// not for sale any more (damaged, given away). Totals of the log do not change.
+type StockWrittenOff struct {
+	SaleID   string `json:"sale_id"`
+	SKU      string `json:"sku"`
+	Bucket   int    `json:"bucket"`
+	OrderID  string `json:"order_id"`
+	BuyerID  string `json:"buyer_id"`
+	Quantity int64  `json:"quantity"`
+	Reason   string `json:"reason"`
+}
+
+// StockAdjusted says that somebody mended what a reconciliation found wrong about
+// the units of a bucket: the gate's account or the guard was written again from
+// this stream. Kind is the finding's; Before and After are the units that were
+// left there before and after. Totals of the log do not change.
+type StockAdjusted struct {
+	SaleID string `json:"sale_id"`
+	SKU    string `json:"sku"`
+	Bucket int    `json:"bucket"`
+	Kind   string `json:"kind"`
+	Before int64  `json:"before"`
+	After  int64  `json:"after"`
+	Note   string `json:"note,omitempty"`
+	By     string `json:"by,omitempty"`
+}
+
 // OrderLine is a line with the price it was bought at.
 type OrderLine struct {
 	SKU      string `json:"sku"`
@@ -243,3 +344,22 @@ type OrderCancelled struct {
 type OrderExpired struct {
 	OrderID string `json:"order_id"`
 }
+
+// OrderRefundDue says that money came which the order cannot take: somebody has
+// to give it back. It changes nothing else about the order.
+type OrderRefundDue struct {
+	OrderID   string       `json:"order_id"`
+	PaymentID string       `json:"payment_id"`
+	Amount    Money        `json:"amount"`
+	Reason    RefundReason `json:"reason"`
+}
+
+// RefundReason is why a payment cannot be kept.
+type RefundReason string
+
+// Reasons of a refund.
+const (
+	RefundLate   RefundReason = "late"   // the order was over when the payment came
+	RefundDouble RefundReason = "double" // the order was paid already
+	RefundAmount RefundReason = "amount" // it is not what the order costs
+)

@@ -20,19 +20,25 @@ var update = flag.Bool("update", false, "write golden states that are missing")
 
 // happenedBefore lists what a golden event is folded onto; others come first.
 var happenedBefore = map[string][]string{
-	"sale.revised":    {"sale.scheduled"},
-	"sale.preheated":  {"sale.scheduled"},
-	"sale.paused":     {"sale.scheduled"},
-	"sale.resumed":    {"sale.scheduled", "sale.paused"},
-	"sale.closed":     {"sale.scheduled"},
-	"stock.reserved":  {"stock.released"},
-	"stock.returned":  {"stock.released", "stock.reserved"},
-	"stock.refused":   {"stock.released"},
-	"stock.withdrawn": {"stock.released"},
-	"stock.moved_out": {"stock.released"},
-	"order.paid":      {"order.placed"},
-	"order.cancelled": {"order.placed"},
-	"order.expired":   {"order.placed"},
+	"sale.revised":      {"sale.scheduled"},
+	"sale.preheated":    {"sale.scheduled"},
+	"sale.paused":       {"sale.scheduled"},
+	"sale.resumed":      {"sale.scheduled", "sale.paused"},
+	"sale.closed":       {"sale.scheduled"},
+	"sale.repaired":     {"sale.scheduled"},
+	"sale.tallied":      {"sale.scheduled"},
+	"sale.cleaned":      {"sale.scheduled"},
+	"stock.reserved":    {"stock.released"},
+	"stock.returned":    {"stock.released", "stock.reserved"},
+	"stock.refused":     {"stock.released"},
+	"stock.withdrawn":   {"stock.released"},
+	"stock.moved_out":   {"stock.released"},
+	"stock.written_off": {"stock.released", "stock.reserved"},
+	"stock.adjusted":    {"stock.released"},
+	"order.refund_due":  {"order.placed"},
+	"order.paid":        {"order.placed"},
+	"order.cancelled":   {"order.placed"},
+	"order.expired":     {"order.placed"},
 }
 
 // golden is a stored payload: testdata/events/<type>.v<schema>[-<what>].json. The

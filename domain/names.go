@@ -10,24 +10,30 @@ import (
 // never reuse, only add: a line here and one in the list below.
 
 // EventType gives the stored name.
-func (*SaleScheduled) EventType() string  { return "sale.scheduled" }
-func (*SaleRevised) EventType() string    { return "sale.revised" }
-func (*SalePreheated) EventType() string  { return "sale.preheated" }
-func (*SalePaused) EventType() string     { return "sale.paused" }
-func (*SaleResumed) EventType() string    { return "sale.resumed" }
-func (*SaleClosed) EventType() string     { return "sale.closed" }
-func (*StockReleased) EventType() string  { return "stock.released" }
-func (*StockReserved) EventType() string  { return "stock.reserved" }
-func (*StockReturned) EventType() string  { return "stock.returned" }
-func (*StockRefused) EventType() string   { return "stock.refused" }
-func (*StockWithdrawn) EventType() string { return "stock.withdrawn" }
-func (*StockMovedOut) EventType() string  { return "stock.moved_out" }
-func (*StockMovedIn) EventType() string   { return "stock.moved_in" }
-func (*OrderPlaced) EventType() string    { return "order.placed" }
-func (*OrderRejected) EventType() string  { return "order.rejected" }
-func (*OrderPaid) EventType() string      { return "order.paid" }
-func (*OrderCancelled) EventType() string { return "order.cancelled" }
-func (*OrderExpired) EventType() string   { return "order.expired" }
+func (*SaleScheduled) EventType() string   { return "sale.scheduled" }
+func (*SaleRevised) EventType() string     { return "sale.revised" }
+func (*SalePreheated) EventType() string   { return "sale.preheated" }
+func (*SalePaused) EventType() string      { return "sale.paused" }
+func (*SaleResumed) EventType() string     { return "sale.resumed" }
+func (*SaleClosed) EventType() string      { return "sale.closed" }
+func (*SaleRepaired) EventType() string    { return "sale.repaired" }
+func (*SaleTallied) EventType() string     { return "sale.tallied" }
+func (*SaleCleaned) EventType() string     { return "sale.cleaned" }
+func (*StockReleased) EventType() string   { return "stock.released" }
+func (*StockReserved) EventType() string   { return "stock.reserved" }
+func (*StockReturned) EventType() string   { return "stock.returned" }
+func (*StockRefused) EventType() string    { return "stock.refused" }
+func (*StockWithdrawn) EventType() string  { return "stock.withdrawn" }
+func (*StockMovedOut) EventType() string   { return "stock.moved_out" }
+func (*StockMovedIn) EventType() string    { return "stock.moved_in" }
+func (*StockWrittenOff) EventType() string { return "stock.written_off" }
+func (*StockAdjusted) EventType() string   { return "stock.adjusted" }
+func (*OrderPlaced) EventType() string     { return "order.placed" }
+func (*OrderRejected) EventType() string   { return "order.rejected" }
+func (*OrderPaid) EventType() string       { return "order.paid" }
+func (*OrderCancelled) EventType() string  { return "order.cancelled" }
+func (*OrderExpired) EventType() string    { return "order.expired" }
+func (*OrderRefundDue) EventType() string  { return "order.refund_due" }
 
 // stored lists every event there is. An event whose payload changed names here
 // the steps that bring its older payloads up, oldest first.
@@ -38,6 +44,9 @@ var stored = newForms(
 	formOf[SalePaused](),
 	formOf[SaleResumed](),
 	formOf[SaleClosed](),
+	formOf[SaleRepaired](),
+	formOf[SaleTallied](),
+	formOf[SaleCleaned](),
 	formOf[StockReleased](),
 	formOf[StockReserved](),
 	formOf[StockReturned](),
@@ -45,11 +54,14 @@ var stored = newForms(
 	formOf[StockWithdrawn](),
 	formOf[StockMovedOut](),
 	formOf[StockMovedIn](),
+	formOf[StockWrittenOff](),
+	formOf[StockAdjusted](),
 	formOf[OrderPlaced](orderPlacedV1),
 	formOf[OrderRejected](),
 	formOf[OrderPaid](),
 	formOf[OrderCancelled](),
 	formOf[OrderExpired](),
+	formOf[OrderRefundDue](),
 )
 
 // form is the stored form of an event: its name, a fresh value to read into,

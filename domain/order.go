@@ -61,6 +61,8 @@ func (o Order) FoldOrder(e Event) Order {
 		o.Status = OrderStatusCancelled
 	case *OrderExpired:
 		o.Status = OrderStatusExpired
+	case *OrderRefundDue:
+		o.RefundDue = true
 	}
 	return o
 }

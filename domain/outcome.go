@@ -103,4 +103,6 @@ type Terms struct {
 	Rebuy          bool             `json:"rebuy"`
 	PaymentWindow  int64            `json:"payment_window"` // seconds
 	Prices         map[string]Money `json:"prices"`
+	// Overdraft is, per SKU, how many units beyond the stock the log may accept.
+	Overdraft map[string]int64 `json:"overdraft,omitempty"`
 }

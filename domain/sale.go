@@ -49,6 +49,8 @@ func (s Sale) FoldSale(e Event) Sale {
 		s.Pauses = slices.DeleteFunc(slices.Clone(s.Pauses), func(r PauseReason) bool { return r == e.Reason })
 	case *SaleClosed:
 		s.Closed = true
+	case *SaleCleaned:
+		s.Cleaned = true
 	}
 	return s
 }
@@ -90,12 +92,19 @@ func (s Sale) Item(sku string) (ItemTerms, bool) {
 // Judged gives the terms that purchases are judged by.
 func (s Sale) Judged() Terms {
 	prices := make(map[string]Money, len(s.Terms.Items))
+	var overdraft map[string]int64
 	for _, item := range s.Terms.Items {
 		prices[item.SKU] = item.Price
+		if item.Overdraft > 0 {
+			if overdraft == nil {
+				overdraft = map[string]int64{}
+			}
+			overdraft[item.SKU] = item.Overdraft
+		}
 	}
 	return Terms{
 		Version: s.Version, LimitPerBuyer: s.Terms.LimitPerBuyer, OrdersPerBuyer: s.Terms.OrdersPerBuyer,
-		Rebuy: s.Terms.Rebuy, PaymentWindow: s.Terms.PaymentWindow, Prices: prices,
+		Rebuy: s.Terms.Rebuy, PaymentWindow: s.Terms.PaymentWindow, Prices: prices, Overdraft: overdraft,
 	}
 }
 
@@ -136,7 +145,7 @@ func firstStock(item ItemTerms) int64 {
 // Pause, Resume and Close decide what an operator may do to a sale. A nil event
 // means that nothing would change.
 func (s Sale) Pause(reason PauseReason, note, by string) Event {
-	if s.Closed || slices.Contains(s.Pauses, reason) {
+	if s.Closed || s.Cleaned || slices.Contains(s.Pauses, reason) {
 		return nil
 	}
 	return &SalePaused{SaleID: s.ID, Reason: reason, Note: note, By: by}
@@ -144,7 +153,7 @@ func (s Sale) Pause(reason PauseReason, note, by string) Event {
 
 // Preheat decides to let the gate hold a bucket for the first time.
 func (s Sale) Preheat(bucket int) Event {
-	if slices.Contains(s.Preheated, bucket) {
+	if s.Cleaned || slices.Contains(s.Preheated, bucket) {
 		return nil
 	}
 	return &SalePreheated{SaleID: s.ID, Bucket: bucket}
@@ -152,7 +161,7 @@ func (s Sale) Preheat(bucket int) Event {
 
 // Resume takes a reason for a pause away.
 func (s Sale) Resume(reason PauseReason, note, by string) Event {
-	if !slices.Contains(s.Pauses, reason) {
+	if s.Cleaned || !slices.Contains(s.Pauses, reason) {
 		return nil
 	}
 	return &SaleResumed{SaleID: s.ID, Reason: reason, Note: note, By: by}
@@ -160,8 +169,17 @@ func (s Sale) Resume(reason PauseReason, note, by string) Event {
 
 // Close ends the sale for good.
 func (s Sale) Close(note, by string) Event {
-	if s.Closed {
+	if s.Closed || s.Cleaned {
 		return nil
 	}
 	return &SaleClosed{SaleID: s.ID, Note: note, By: by}
+}
+
+// Clean ends the life of the sale. Whether nothing of it is under way any more
+// its caller knows.
+func (s Sale) Clean(items []CleanItem, note, by string) Event {
+	if s.Cleaned {
+		return nil
+	}
+	return &SaleCleaned{SaleID: s.ID, Items: items, Note: note, By: by}
 }

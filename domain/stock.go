@@ -64,6 +64,9 @@ func (s *Stock) Fold(e Event) error {
 		s.giveBack(e.OrderID, e.BuyerID, e.Quantity, HoldReturned)
 	case *StockRefused:
 		s.giveBack(e.OrderID, e.BuyerID, e.Quantity, HoldRefused)
+	case *StockWrittenOff:
+		s.writeOff(e.OrderID, e.BuyerID, e.Quantity)
+	case *StockAdjusted:
 	default:
 		return fmt.Errorf("fold %s into stock %s: %w", e.EventType(), s.Key.Stream(), ErrUnknownEvent)
 	}
@@ -88,6 +91,16 @@ func (s *Stock) giveBack(id, buyer string, quantity int64, to HoldState) {
 	}
 	h.State = to
 	s.Holds[id] = h
+}
+
+// writeOff ends a hold; its units stay away.
+func (s *Stock) writeOff(id, buyer string, quantity int64) {
+	s.take(id, buyer, quantity)
+	h := s.Holds[id]
+	if h.State == HoldTaken {
+		h.State = HoldReturned
+		s.Holds[id] = h
+	}
 }
 
 // Account is the fold of a stock stream as the books keep it: totals only.

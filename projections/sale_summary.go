@@ -92,6 +92,8 @@ func (t *summaryTable) count(f Fact) error {
 		t.change(sale, "").Cancelled++
 	case *domain.OrderExpired:
 		t.change(sale, "").Expired++
+	case *domain.OrderRefundDue:
+		t.change(sale, "") // the row stands, as for every event of an order
 	default:
 		return fmt.Errorf("%s has no place in sale_summary: %w", f.Record.Type, domain.ErrUnknownEvent)
 	}

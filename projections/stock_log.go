@@ -12,7 +12,8 @@ import (
 
 // stockLog keeps one row per event that changed a stock, with the quantity as
 // it changed what is left: releases, returns and moves in count up, orders,
-// withdrawals and moves out count down. A refusal changes nothing.
+// withdrawals and moves out count down. A refusal, a write-off and a repair change
+// nothing.
 func stockLog() Projection {
 	return Projection{Name: "stock_log", Version: 1, Core: true, Reads: "stock.", Fold: foldStockLog,
 		Tables: []string{"stock_log"}, Proof: stockProof()}
@@ -68,7 +69,7 @@ func stockChange(e domain.Event) (stockEffect, bool) {
 		return stockEffect{e.SaleID, e.SKU, -e.Quantity}, true
 	case *domain.StockMovedOut:
 		return stockEffect{e.SaleID, e.SKU, -e.Quantity}, true
-	case *domain.StockRefused:
+	case *domain.StockRefused, *domain.StockWrittenOff, *domain.StockAdjusted:
 		return stockEffect{}, true
 	}
 	return stockEffect{}, false

@@ -104,6 +104,10 @@ func skuOf(e domain.Event) string {
 		return e.SKU
 	case *domain.StockMovedIn:
 		return e.SKU
+	case *domain.StockWrittenOff:
+		return e.SKU
+	case *domain.StockAdjusted:
+		return e.SKU
 	}
 	panic(fmt.Sprintf("%T is no event of a stock", e))
 }

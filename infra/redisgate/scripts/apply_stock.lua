@@ -2,7 +2,8 @@
 -- and what the events say of orders into the sale's record.
 -- KEYS: sale's record, stock hash. ARGV: from, to, item, then per event: kind, id,
 --   quantity, buyer, entry, key, body hash. Kinds: I in, W out (withdrawn, moved),
---   R reserved, C returned, X refused.
+--   R reserved, C returned, X refused,
+--   L written off (the hold ends, its units stay away), N nothing.
 -- Answer: done, state, applied.
 local sale, stock = new_hash(KEYS[1]), new_hash(KEYS[2])
 fetch(sale, {'state'})
@@ -14,7 +15,7 @@ end
 
 local holds, orders = {}, {}
 for at = 4, #ARGV, 7 do
-  if ARGV[at] ~= 'I' then
+  if ARGV[at] ~= 'I' and ARGV[at] ~= 'N' then
     holds[#holds + 1] = 'h:' .. ARGV[at + 1]
     if ARGV[at] ~= 'W' then orders[#orders + 1] = 'o:' .. ARGV[at + 1] end
   end
@@ -104,6 +105,13 @@ for at = 4, #ARGV, 7 do
     if not stock.f['h:' .. e.id] then take(e) end
   elseif e.kind == 'R' then
     reserved(e)
+  elseif e.kind == 'L' then
+    if not stock.f['h:' .. e.id] then take(e) end
+    local was, quantity, buyer = split(stock.f['h:' .. e.id])
+    if was == 'T' then put(stock, 'h:' .. e.id, 'R|' .. quantity .. '|' .. buyer) end
+    record(e, 'E')
+  elseif e.kind == 'N' then
+    -- a repair was noted: what it mended was written by the repair
   elseif e.kind == 'C' then
     give_back(e, 'R')
     record(e, 'E')
