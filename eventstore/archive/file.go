@@ -2,6 +2,7 @@ package archive
 
 import (
 	"bufio"
+	"compress/flate"
 	"compress/gzip"
 	"errors"
 	"fmt"
@@ -54,6 +55,9 @@ func open(file string) (io.ReadCloser, error) {
 	z, err := gzip.NewReader(f)
 	if err != nil {
 		f.Close()
+		if damaged(err) || errors.Is(err, io.EOF) {
+			return nil, fmt.Errorf("%s: %w: it is not what gzip packed: %w", file, ErrBroken, err)
+		}
 		return nil, fmt.Errorf("open archive %s: %w", file, err)
 	}
 	return unpacked{z, f}, nil
@@ -170,4 +174,11 @@ func (x *Indexed) Scan(after, upTo int64, do func(*eventstore.Record) error) err
 		}
 	}
 	return nil
+}
+
+// damaged tells whether an error of unpacking says that the bytes are wrong, and
+// not that they could not be read.
+func damaged(err error) bool {
+	var corrupt flate.CorruptInputError
+	return errors.As(err, &corrupt) || errors.Is(err, gzip.ErrHeader) || errors.Is(err, gzip.ErrChecksum) || errors.Is(err, io.ErrUnexpectedEOF)
 }

@@ -39,7 +39,12 @@ func Read(from io.Reader, do func(r *eventstore.Record, offset int64) error) (Su
 		if errors.Is(err, io.EOF) && len(line) == 0 {
 			break
 		}
-		if err != nil && !errors.Is(err, io.EOF) {
+		switch {
+		case errors.Is(err, io.EOF):
+			return r.Summary, r.broken("it is cut off within a line")
+		case damaged(err):
+			return r.Summary, r.broken("what is packed there is damaged: %v", err)
+		case err != nil:
 			return r.Summary, fmt.Errorf("read archive: %w", err)
 		}
 		if err := r.line(line); err != nil {

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -31,12 +30,12 @@ type archives struct {
 	store  *pgstore.Store
 	uuid   string
 	folder *seal.Folder
-	trust  keyring
 	dir    string
 }
 
-// withArchives opens the event store and does f.
-func (c console) withArchives(dir string, f func(ctx context.Context, a archives) error) error {
+// withArchives opens the event store and does f. dir and seals name other folders
+// than the usual ones.
+func (c console) withArchives(dir, seals string, f func(ctx context.Context, a archives) error) error {
 	return c.withDatabase(func(ctx context.Context, pool *pgxpool.Pool) error {
 		id, err := pg.LoadIdentity(ctx, pool)
 		if err != nil {
@@ -47,11 +46,12 @@ func (c console) withArchives(dir string, f func(ctx context.Context, a archives
 			return err
 		}
 		uuid := id.UUID.String()
-		a := archives{store: store, uuid: uuid, folder: seal.NewFolder(c.settings.SealDir, uuid), dir: firstText(dir, filepath.Join(c.settings.DataDir, "archive"))}
-		if a.trust, err = loadKeyring(ctx, a.folder, store.SealKeys); err == nil {
-			err = f(ctx, a)
+		a := archives{
+			store: store, uuid: uuid,
+			folder: seal.NewFolder(firstText(seals, c.settings.SealDir), uuid),
+			dir:    firstText(dir, filepath.Join(c.settings.DataDir, "archive")),
 		}
-		return joinClose(err, store.Close(context.WithoutCancel(ctx)))
+		return joinClose(f(ctx, a), store.Close(context.WithoutCancel(ctx)))
 	})
 }
 
@@ -95,7 +95,7 @@ func partOf(p pgstore.Partition) archivePart {
 
 // Run lists the parts.
 func (l *archiveListCmd) Run(c console) error {
-	return c.withArchives("", func(ctx context.Context, a archives) error {
+	return c.withArchives("", "", func(ctx context.Context, a archives) error {
 		parts, err := a.store.Partitions(ctx)
 		if err != nil {
 			return err
@@ -122,6 +122,7 @@ func (c console) printParts(list []archivePart, asJSON bool) error {
 
 type archiveExportCmd struct {
 	Dir   string  `placeholder:"DIR" help:"Where the files go. Default: archive in the data folder."`
+	Seals string  `placeholder:"DIR" help:"Folder of exported seals and trusted keys. Default: that of the settings."`
 	Gzip  bool    `help:"Pack the files."`
 	First []int64 `arg:"" optional:"" help:"First positions of the parts. Default: all that are sealed and not exported yet."`
 	JSON  bool    `name:"json" help:"Print JSON."`
@@ -129,8 +130,12 @@ type archiveExportCmd struct {
 
 // Run exports, and reads each file back before it says so.
 func (e *archiveExportCmd) Run(c console) error {
-	return c.withArchives(e.Dir, func(ctx context.Context, a archives) error {
+	return c.withArchives(e.Dir, e.Seals, func(ctx context.Context, a archives) error {
 		parts, err := a.store.Partitions(ctx)
+		if err != nil {
+			return err
+		}
+		w, err := openWitness(a.folder)
 		if err != nil {
 			return err
 		}
@@ -147,7 +152,7 @@ func (e *archiveExportCmd) Run(c console) error {
 			if !p.Closed || !p.Sealed || !p.Detached.IsZero() {
 				return &told{fmt.Sprintf("The part of positions %d to %d is %s: only closed parts that are sealed to their end and still in the log can be exported.", p.First, p.Last, stateOf(p)), nil}
 			}
-			if p, err = a.export(ctx, p, e.Gzip); err != nil {
+			if p, err = a.export(ctx, p, w, e.Gzip); err != nil {
 				return err
 			}
 			list = append(list, partOf(p))
@@ -174,9 +179,12 @@ func (e *archiveExportCmd) wants(p pgstore.Partition) bool {
 	return len(e.First) == 0 && p.Closed && p.Sealed && p.File == "" && p.Detached.IsZero()
 }
 
-func (a archives) export(ctx context.Context, p pgstore.Partition, gz bool) (pgstore.Partition, error) {
+func (a archives) export(ctx context.Context, p pgstore.Partition, w witness, gz bool) (pgstore.Partition, error) {
 	seals, err := a.store.SealsOver(ctx, p.First, p.Last)
 	if err != nil {
+		return p, err
+	}
+	if err := w.sealed(p, seals); err != nil {
 		return p, err
 	}
 	var before eventstore.Hash
@@ -201,7 +209,7 @@ func (a archives) export(ctx context.Context, p pgstore.Partition, gz bool) (pgs
 	if err != nil {
 		return p, err
 	}
-	if err := a.verify(file, digest); err != nil {
+	if _, err := readBack(file, digest); err != nil {
 		return p, err
 	}
 	if file, err = filepath.Abs(file); err != nil {
@@ -211,83 +219,21 @@ func (a archives) export(ctx context.Context, p pgstore.Partition, gz bool) (pgs
 	return p, a.store.AddArchive(ctx, p.First, file, digest, head)
 }
 
-// verify reads a file whole and checks whose seals it has.
-func (a archives) verify(file string, digest eventstore.Hash) error {
+// readBack reads a file whole, and refuses another one than was exported.
+func readBack(file string, digest eventstore.Hash) (archive.Summary, error) {
 	s, err := archive.ReadFile(file, nil)
-	if err != nil {
-		return err
+	if err == nil && s.Digest != digest {
+		err = fmt.Errorf("%w: %s has SHA-256 %s, and %s was exported", archive.ErrBroken, file, s.Digest, digest)
 	}
-	if s.Digest != digest {
-		return fmt.Errorf("%w: %s has SHA-256 %s, and %s was exported", archive.ErrBroken, file, s.Digest, digest)
-	}
-	for i := range s.Seals {
-		if what := a.trust.judge(&s.Seals[i]); what != "" {
-			return fmt.Errorf("%w: %s: %s", archive.ErrBroken, file, what)
-		}
-	}
-	return nil
+	return s, err
 }
 
-type archiveVerifyCmd struct {
-	File []string `arg:"" help:"Files to check."`
-	JSON bool     `name:"json" help:"Print JSON."`
-}
-
-// Run checks files; exit 3 when one is not what was exported.
-func (v *archiveVerifyCmd) Run(c console) error {
-	return c.withArchives("", func(ctx context.Context, a archives) error {
-		parts, err := a.store.Partitions(ctx)
-		if err != nil {
-			return err
-		}
-		found := false
-		for _, file := range v.File {
-			s, err := archive.ReadFile(file, nil)
-			what := a.compare(s, parts, err)
-			if err != nil && !errors.Is(err, archive.ErrBroken) {
-				return err
-			}
-			found = found || what != ""
-			line := fmt.Sprintf("%s: positions %d to %d, %d seals, SHA-256 %s", file, s.First, s.Last, len(s.Seals), s.Digest)
-			if what != "" {
-				line = file + ": " + what
-			}
-			if v.JSON {
-				err = c.json(map[string]any{"file": file, "first": s.First, "last": s.Last, "sha256": s.Digest.String(), "ok": what == "", "detail": what})
-			} else {
-				_, err = fmt.Fprintln(c.out, line)
-			}
-			if err != nil {
-				return err
-			}
-		}
-		if found {
-			return errFound
-		}
-		return nil
-	})
-}
-
-// compare says what is wrong with a file that was read, "" when nothing is.
-func (a archives) compare(s archive.Summary, parts []pgstore.Partition, err error) string {
-	if err != nil {
-		return strings.TrimSpace(err.Error())
+// sealed refuses a part of the log whose seals are not those that were exported:
+// nobody could check its archive.
+func (w witness) sealed(p pgstore.Partition, seals []seal.Seal) error {
+	what, err := w.judge(seals)
+	if err == nil && what != "" {
+		err = &told{fmt.Sprintf("The part of positions %d to %d stays as it is: %s. `seckill audit verify` says more.", p.First, p.Last, what), nil}
 	}
-	if s.Store != a.uuid {
-		return "it is an archive of the store " + s.Store + ", and this is " + a.uuid
-	}
-	for i := range s.Seals {
-		if what := a.trust.judge(&s.Seals[i]); what != "" {
-			return what
-		}
-	}
-	for _, p := range parts {
-		if p.First == s.First && p.File != "" {
-			if p.Digest != s.Digest {
-				return fmt.Sprintf("its SHA-256 is %s, and %s was exported", s.Digest, p.Digest)
-			}
-			return ""
-		}
-	}
-	return "the database knows of no such export"
+	return err
 }

@@ -13,11 +13,12 @@ import (
 type archiveDetachCmd struct {
 	First int64  `arg:"" help:"First position of the part."`
 	Dir   string `placeholder:"DIR" help:"Where its file is, if it was moved."`
+	Seals string `placeholder:"DIR" help:"Folder of exported seals and trusted keys. Default: that of the settings."`
 }
 
 // Run checks the file again, announces, waits and detaches.
 func (d *archiveDetachCmd) Run(c console) error {
-	return c.withArchives(d.Dir, func(ctx context.Context, a archives) error {
+	return c.withArchives(d.Dir, d.Seals, func(ctx context.Context, a archives) error {
 		parts, err := a.store.Partitions(ctx)
 		if err != nil {
 			return err
@@ -36,16 +37,7 @@ const detachPatience = 5200 * time.Millisecond
 
 func (d *archiveDetachCmd) detach(ctx context.Context, c console, a archives, p pgstore.Partition) error {
 	if p.File != "" && p.Detached.IsZero() {
-		file := p.File
-		if d.Dir != "" {
-			file = filepath.Join(d.Dir, filepath.Base(file))
-		}
-		if err := a.verify(file, p.Digest); err != nil {
-			return err
-		}
-		env := &commands.Env{Now: time.Now}
-		sales := commands.NewSales(a.store, time.Now, commands.SalesOptions{})
-		if err := commands.CheckArchivable(ctx, env, a.store, sales, p.First, p.Last); err != nil {
+		if err := d.check(ctx, a, p); err != nil {
 			return err
 		}
 	}
@@ -64,4 +56,27 @@ func (d *archiveDetachCmd) detach(ctx context.Context, c console, a archives, p 
 	}
 	_, err = fmt.Fprintf(c.out, "Positions %d to %d are out of the log; they are in %s. The table %s.%s is kept until its owner drops it.\n", p.First, p.Last, p.File, c.settings.Namespace, name)
 	return err
+}
+
+// check is whether the file still is what was exported, under exported seals, and
+// no sale needs the records any more.
+func (d *archiveDetachCmd) check(ctx context.Context, a archives, p pgstore.Partition) error {
+	w, err := openWitness(a.folder)
+	if err != nil {
+		return err
+	}
+	file := p.File
+	if d.Dir != "" {
+		file = filepath.Join(d.Dir, filepath.Base(file))
+	}
+	s, err := readBack(file, p.Digest)
+	if err != nil {
+		return err
+	}
+	if err := w.sealed(p, s.Seals); err != nil {
+		return err
+	}
+	env := &commands.Env{Now: time.Now}
+	sales := commands.NewSales(a.store, time.Now, commands.SalesOptions{})
+	return commands.CheckArchivable(ctx, env, a.store, sales, p.First, p.Last)
 }

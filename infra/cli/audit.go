@@ -53,10 +53,14 @@ func (v *auditVerifyCmd) Run(c console) error {
 		if err != nil {
 			return err
 		}
+		told := auditTold{AuditReport: report}
+		if told.Trusted, err = trustedBy(seal.NewFolder(firstText(v.Seals, c.settings.SealDir), uuid)); err != nil {
+			return err
+		}
 		if v.JSON {
-			err = c.json(report)
+			err = c.json(told)
 		} else {
-			err = c.printAudit(report)
+			err = c.printAudit(told)
 		}
 		if err == nil && !report.OK {
 			err = errFound
@@ -65,12 +69,19 @@ func (v *auditVerifyCmd) Run(c console) error {
 	})
 }
 
-func (v *auditVerifyCmd) verify(ctx context.Context, c console, e *pgstore.Evidence, uuid string) (commands.AuditReport, error) {
+// verify audits with the seals and keys of the folder; only where nobody named one,
+// and the usual one has no key, with those that the database names.
+func (v *auditVerifyCmd) verify(ctx context.Context, c console, e *pgstore.Evidence, uuid string) (report commands.AuditReport, err error) {
+	folder := seal.NewFolder(firstText(v.Seals, c.settings.SealDir), uuid)
+	if v.Seals != "" {
+		if _, err := openWitness(folder); err != nil {
+			return report, err
+		}
+	}
 	keys, err := e.SealKeys(ctx)
 	if err != nil {
 		return commands.AuditReport{}, err
 	}
-	folder := seal.NewFolder(firstText(v.Seals, c.settings.SealDir), uuid)
 	if err := v.inRange(ctx, e, folder); err != nil {
 		return commands.AuditReport{}, err
 	}
@@ -88,7 +99,7 @@ func (v *auditVerifyCmd) verify(ctx context.Context, c console, e *pgstore.Evide
 		return commands.AuditReport{}, err
 	}
 	auditor := commands.Auditor{Log: log, Stored: e, Exported: folder, KeysOfStore: keys, Heads: e}
-	report, err := auditor.Verify(ctx, opts)
+	report, err = auditor.Verify(ctx, opts)
 	if err != nil {
 		return report, err
 	}
@@ -103,6 +114,13 @@ func (v *auditVerifyCmd) verify(ctx context.Context, c console, e *pgstore.Evide
 		err = readBeforeEmpty(ctx, e, &report)
 	}
 	return report, err
+}
+
+// auditTold is a report as it is told. Trusted says whose keys and seals the log
+// was measured against.
+type auditTold struct {
+	commands.AuditReport
+	Trusted string `json:"trusted"`
 }
 
 func addFault(r *commands.AuditReport, f commands.AuditFault) {
@@ -191,14 +209,14 @@ func (c console) auditProgress() func(done, total int64) {
 	}
 }
 
-func (c console) printAudit(r commands.AuditReport) error {
+func (c console) printAudit(r auditTold) error {
 	switch {
 	case r.OK && r.Events == 0:
 		fmt.Fprintln(c.out, "The log is empty: there is nothing to check.")
 	case r.OK:
 		sealed := "under no seal"
 		if r.Seals > 0 {
-			sealed = fmt.Sprintf("%s, up to position %d", countOf(r.Seals, "seal"), r.SealedTo)
+			sealed = fmt.Sprintf("%s, up to position %d, checked with %s", countOf(r.Seals, "seal"), r.SealedTo, r.Trusted)
 		}
 		fmt.Fprintf(c.out, "The log holds: %s from position %d to %d, hash %s; %s.\n", countOf(r.Events, "event"), r.From, r.Head, r.Hash, sealed)
 	default:

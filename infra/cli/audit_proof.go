@@ -7,8 +7,6 @@ import (
 	"os"
 	"strings"
 
-	"github.com/google/uuid"
-
 	"seckill/eventstore/seal"
 )
 
@@ -30,59 +28,35 @@ func (v *auditProofCmd) Run(c console) error {
 	if err := json.Unmarshal(text, &proof); err != nil {
 		return usage("%s is no proof: %w", v.File, err)
 	}
-	folder := seal.NewFolder(firstText(v.Seals, c.settings.SealDir), storeOf(&proof))
-	keys, err := folder.Keys()
+	w, err := openWitness(seal.NewFolder(firstText(v.Seals, c.settings.SealDir), storeOf(&proof)))
 	if err != nil {
 		return err
 	}
-	if len(keys) == 0 {
-		return usage("there is no trusted key in %s: name the folder of exported seals with --seals", folder.Dir())
-	}
-	if err = proof.Check(keys); err == nil {
-		err = compareSeals(folder, proof.Seals)
-	}
-	if err != nil && !errors.Is(err, seal.ErrNotProven) {
+	if err = w.check(&proof); err != nil && !errors.Is(err, seal.ErrNotProven) {
 		return err
 	}
 	return c.printProof(proof, err, v.JSON)
 }
 
-// storeOf gives the event store that a proof says it is of, if it is the name of
-// one.
+// storeOf gives the event store that a proof says it is of.
 func storeOf(p *seal.Proof) string {
-	for _, w := range p.Seals {
-		if id, err := uuid.Parse(w.Store); err == nil {
-			return id.String()
-		}
+	names := make([]string, len(p.Seals))
+	for i, w := range p.Seals {
+		names[i] = w.Store
 	}
-	return uuid.Nil.String()
+	return storeName(names...)
 }
 
-// compareSeals looks for a seal of the proof that was not exported, or differently.
-func compareSeals(folder *seal.Folder, proven []seal.Wire) error {
-	exported := make(map[int64]seal.Wire, len(proven))
-	for _, w := range proven {
-		exported[w.Number] = seal.Wire{}
-	}
-	err := folder.Each(func(s *seal.Seal) error {
-		if _, asked := exported[s.Number]; asked {
-			exported[s.Number] = s.Wire()
-		}
-		return nil
-	})
-	if err != nil {
+// check is whether the proof proves its events, by the keys and seals of w.
+func (w witness) check(p *seal.Proof) error {
+	if err := p.Check(w.keys); err != nil {
 		return err
 	}
-	for _, w := range proven {
-		switch exported[w.Number] {
-		case w:
-		case seal.Wire{}:
-			return fmt.Errorf("%w: seal %d was not exported to %s", seal.ErrNotProven, w.Number, folder.Dir())
-		default:
-			return fmt.Errorf("%w: seal %d is not the one that was exported", seal.ErrNotProven, w.Number)
-		}
+	what, err := w.compare(p.Seals)
+	if err == nil && what != "" {
+		err = fmt.Errorf("%w: %s", seal.ErrNotProven, what)
 	}
-	return nil
+	return err
 }
 
 func (c console) printProof(p seal.Proof, fault error, asJSON bool) error {

@@ -26,13 +26,13 @@ import (
 	"seckill/infra/testenv"
 )
 
-// verifyPy runs the verifier in docs, which is not ours.
+// verifyPy runs a verifier in docs, which is not ours, on archives or proofs.
 func verifyPy(t *testing.T, kind, seals string, files ...string) (code int, out string) {
 	t.Helper()
 	if _, err := exec.LookPath("openssl"); err != nil && os.Getenv("CI") == "" {
 		t.Skip("openssl is missing")
 	}
-	cmd := exec.Command("python3", append([]string{"../../../docs/verify.py", kind, seals}, files...)...)
+	cmd := exec.Command("python3", append([]string{"../../../docs/verify_" + kind + ".py", seals}, files...)...)
 	text, err := cmd.CombinedOutput()
 	if cmd.ProcessState == nil {
 		t.Fatal(err)
@@ -86,7 +86,7 @@ func TestABuyerProvesTheOwnOrderAndAnAuditorTheWholeLog(t *testing.T) {
 			t.Errorf("verify-proof: got %d %s %s, want %d", done.Code, done.Stdout, done.Stderr, want)
 		}
 		if code, out := verifyPy(t, "proof", seals, file); code != want {
-			t.Errorf("verify.py: got %d %s, want %d", code, out, want)
+			t.Errorf("verify_proof.py: got %d %s, want %d", code, out, want)
 		}
 	}
 	proofsWithoutWitness(t, env, seals, good)
@@ -120,22 +120,29 @@ func proofsWithoutWitness(t *testing.T, env []string, seals, good string) {
 		t.Errorf("without a database: got %d %s %s, want it to hold by the folder alone", done.Code, done.Stdout, done.Stderr)
 	}
 	wantOneSentence(t, Run(t, env, "audit", "verify-proof", good, "--seals", t.TempDir()), 2, "name the folder of exported seals with --seals")
-	keys, err := filepath.Glob(filepath.Join(seals, "key-*.pem"))
-	if err != nil || len(keys) == 0 {
-		t.Fatalf("trusted keys: got %v, %v", keys, err)
-	}
-	keysAlone := t.TempDir()
-	text, err := os.ReadFile(keys[0])
-	if err == nil {
-		err = os.WriteFile(filepath.Join(keysAlone, filepath.Base(keys[0])), text, 0o644)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	keysAlone := keysOf(t, seals)
 	done := Run(t, env, "audit", "verify-proof", good, "--seals", keysAlone)
 	if done.Code != 3 || !strings.Contains(done.Stdout, "was not exported to "+keysAlone) || strings.Contains(done.Stdout, "the proof does not hold") {
 		t.Errorf("a seal that was not exported: got %d %s %s", done.Code, done.Stdout, done.Stderr)
 	}
+}
+
+// keysOf gives a folder with the trusted keys of another, and no seal.
+func keysOf(t *testing.T, seals string) string {
+	t.Helper()
+	keys, err := filepath.Glob(filepath.Join(seals, "key-*.pem"))
+	if err != nil || len(keys) == 0 {
+		t.Fatalf("trusted keys: got %v, %v", keys, err)
+	}
+	alone := t.TempDir()
+	text, err := os.ReadFile(keys[0])
+	if err == nil {
+		err = os.WriteFile(filepath.Join(alone, filepath.Base(keys[0])), text, 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return alone
 }
 
 func TestAnEmptyLogIsCalledEmptyAndALostPartHasItsFirstPosition(t *testing.T) {
@@ -271,7 +278,7 @@ func TestAPartOfTheLogIsExportedDetachedAndStillProved(t *testing.T) {
 	files := []string{exported.Parts[0].File, exported.Parts[1].File}
 	want(0, "positions 101 to 200", append([]string{"archive", "verify"}, files...)...)
 	if code, out := verifyPy(t, "archive", filepath.Join(dataDir(env), "seals"), files...); code != 0 {
-		t.Errorf("verify.py: got %d %s", code, out)
+		t.Errorf("verify_archive.py: got %d %s", code, out)
 	}
 	want(1, "the oldest goes first", "archive", "detach", "101")
 	want(1, "the oldest goes first", "archive", "detach", "201")
