@@ -103,6 +103,26 @@ type Terms struct {
 	Rebuy          bool             `json:"rebuy"`
 	PaymentWindow  int64            `json:"payment_window"` // seconds
 	Prices         map[string]Money `json:"prices"`
-	// Overdraft is, per SKU, how many units beyond the stock the log may accept.
+	// Overdraft is, per SKU, how many units beyond the stock the log may accept, over
+	// all Buckets, which stand here only where there is some.
 	Overdraft map[string]int64 `json:"overdraft,omitempty"`
+	Buckets   int              `json:"buckets,omitempty"`
+}
+
+// OverdraftIn is a bucket's share of an item's overdraft.
+func (t Terms) OverdraftIn(sku string, bucket int) int64 {
+	return bucketShare(t.Overdraft[sku], t.Buckets, bucket)
+}
+
+// OverdraftIn is a bucket's share of an item's overdraft.
+func (s Sale) OverdraftIn(sku string, bucket int) int64 {
+	item, _ := s.Item(sku)
+	return bucketShare(item.Overdraft, s.Terms.Buckets, bucket)
+}
+
+func bucketShare(quantity int64, buckets, bucket int) int64 {
+	if quantity == 0 || bucket < 0 || bucket >= max(buckets, 1) {
+		return 0
+	}
+	return SplitStock(quantity, max(buckets, 1))[bucket]
 }

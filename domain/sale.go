@@ -93,18 +93,19 @@ func (s Sale) Item(sku string) (ItemTerms, bool) {
 func (s Sale) Judged() Terms {
 	prices := make(map[string]Money, len(s.Terms.Items))
 	var overdraft map[string]int64
+	buckets := 0
 	for _, item := range s.Terms.Items {
 		prices[item.SKU] = item.Price
 		if item.Overdraft > 0 {
 			if overdraft == nil {
-				overdraft = map[string]int64{}
+				overdraft, buckets = map[string]int64{}, s.Terms.Buckets
 			}
 			overdraft[item.SKU] = item.Overdraft
 		}
 	}
 	return Terms{
 		Version: s.Version, LimitPerBuyer: s.Terms.LimitPerBuyer, OrdersPerBuyer: s.Terms.OrdersPerBuyer,
-		Rebuy: s.Terms.Rebuy, PaymentWindow: s.Terms.PaymentWindow, Prices: prices, Overdraft: overdraft,
+		Rebuy: s.Terms.Rebuy, PaymentWindow: s.Terms.PaymentWindow, Prices: prices, Overdraft: overdraft, Buckets: buckets,
 	}
 }
 

@@ -115,6 +115,10 @@ type Account struct {
 // Left gives released - reserved + returned; below zero means oversold.
 func (a Account) Left() int64 { return a.Released - a.Reserved + a.Returned }
 
+// Within is the stock rule: no more is taken than there is, but for overdraft
+// units that the sale would rather oversell than break a promise.
+func (a Account) Within(overdraft int64) bool { return a.Left()+overdraft >= 0 }
+
 // Fold brings the account forward by one event of its stream.
 func (a Account) Fold(e Event) Account {
 	a.Version++

@@ -99,6 +99,9 @@ func validateItems(t SaleTerms) []FieldError {
 		if item.Stock < 0 || item.Stock > MaxQuantity {
 			bad = append(bad, FieldError{at("stock"), "want 0 to 2147483647"})
 		}
+		if item.Overdraft < 0 || item.Overdraft > max(item.Stock, 0) {
+			bad = append(bad, FieldError{at("overdraft"), "want 0 to the stock"})
+		}
 		if item.Price.Minor < 0 || !validCurrency(item.Price.Currency) {
 			bad = append(bad, FieldError{at("price"), "want a decimal amount and a currency of three capital letters"})
 		} else if item.Price.Currency != t.Items[0].Price.Currency {
