@@ -65,7 +65,8 @@ type Append struct {
 	Events   []NewEvent
 }
 
-// AnyVersion appends at whatever version the stream has.
+// AnyVersion appends at whatever version the stream has. An append whose first
+// event stands in another stream is a Conflict.
 const AnyVersion int64 = -1
 
 // Group is stored whole or not at all. Guards, Claims and Cursors replace what
@@ -117,7 +118,8 @@ const (
 	Stored
 	// AlreadyThere: the same event ids stand at those versions already.
 	AlreadyThere
-	// Conflict: a stream had moved past its expected version.
+	// Conflict: a stream had moved past its expected version, or the event of an
+	// append at any version stands in another stream.
 	Conflict
 )
 

@@ -136,6 +136,9 @@ func (p *plan) judge(g *eventstore.Group) (eventstore.Outcome, []eventstore.Reco
 		if a.Expected != eventstore.AnyVersion && a.Expected != now {
 			return eventstore.Conflict, nil
 		}
+		if a.Expected == eventstore.AnyVersion && p.elsewhere(a) {
+			return eventstore.Conflict, nil
+		}
 		if len(a.Events) > 0 {
 			versions[a.Stream] = now + int64(len(a.Events))
 		}
@@ -162,6 +165,15 @@ func (p *plan) repeats(a eventstore.Append, now int64) (from int64, ok bool) {
 		return at.version, ok && at.stream == a.Stream
 	}
 	return a.Expected + 1, a.Expected >= 0 && a.Expected < now
+}
+
+// elsewhere tells whether the first event of an append stands in another stream.
+func (p *plan) elsewhere(a eventstore.Append) bool {
+	if len(a.Events) == 0 {
+		return false
+	}
+	at, ok := p.find(a.Events[0].ID)
+	return ok && at.stream != a.Stream
 }
 
 // accept takes a group over into the plan: positions, versions, hashes.

@@ -3,6 +3,7 @@ package storetest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -120,6 +121,41 @@ func repeatsAtAnyVersion(t *testing.T, s eventstore.Store) {
 	again := MustSubmit(t, s, Plain(To("stock-x", eventstore.AnyVersion, events...)), eventstore.AlreadyThere)
 	if diff := cmp.Diff(stored.Records, again.Records); diff != "" {
 		t.Errorf("records of the repeat (-first +again):\n%s", diff)
+	}
+}
+
+// anIDOfAnotherStreamConflicts: it is found in the store, and in the same batch.
+func anIDOfAnotherStreamConflicts(t *testing.T, s eventstore.Store) {
+	paid := NewEvent("order.paid")
+	MustSubmit(t, s, Plain(To("order-a", eventstore.AnyVersion, paid)), eventstore.Stored)
+	MustSubmit(t, s, Plain(To("order-b", eventstore.AnyVersion, paid)), eventstore.Conflict)
+	if n := len(ReadAll(t, s)); n != 1 {
+		t.Errorf("got %d records, want 1", n)
+	}
+	const works = 20
+	shared := NewEvent("order.paid")
+	outcomes := make(chan eventstore.Outcome, works)
+	for n := range works {
+		go func() {
+			receipt, err := s.Submit(t.Context(), Plain(To(fmt.Sprintf("order-%d", n), eventstore.AnyVersion, shared)))
+			if err != nil {
+				t.Errorf("submit: %v", err)
+			}
+			outcomes <- receipt.Outcome
+		}()
+	}
+	stored := 0
+	for range works {
+		switch got := <-outcomes; got {
+		case eventstore.Stored:
+			stored++
+		case eventstore.Conflict:
+		default:
+			t.Errorf("got outcome %d, want stored once and conflicts", got)
+		}
+	}
+	if stored != 1 {
+		t.Errorf("the id was stored in %d streams, want 1", stored)
 	}
 }
 

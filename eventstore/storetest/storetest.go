@@ -19,6 +19,7 @@ func Run(t *testing.T, open func(t *testing.T) eventstore.Store) {
 		{"a wrong expected version is a conflict", wrongVersionConflicts},
 		{"the same events again are already there", repeatsAreRecognised},
 		{"the same events again are already there at any version too", repeatsAtAnyVersion},
+		{"an event id that stands in another stream is a conflict at any version", anIDOfAnotherStreamConflicts},
 		{"half of a repeat is a conflict", halfARepeatConflicts},
 		{"a decide function that wants nothing stores nothing", nothingIsStored},
 		{"an error of decide comes back as it is and stores nothing", decideErrorsComeBack},
