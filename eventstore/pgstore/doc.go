@@ -21,7 +21,8 @@
 //
 // An event id is unique within a partition by index. A repeated append is
 // recognised by its stream and version, or, with AnyVersion, by the id of its
-// first event.
+// first event; where that id stands in another stream of the log, other than in a
+// part that was detached, the append is a conflict.
 //
 // Beside the log it keeps the seals, and partitions that were exported can be
 // detached. A read that would have to look there gives an ArchivedError that says
