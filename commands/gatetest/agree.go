@@ -108,7 +108,7 @@ func (w *walk) start() {
 func (w *walk) step() {
 	show := oneOf(w, "show", w.shows...)
 	oneOf(w, "action", w.buy, w.buy, w.buy, w.buy, w.buy, w.buy, w.again, w.again, w.look, w.resolve, w.catchup, w.catchup,
-		w.catchup, w.giveBack, w.giveBack, w.refuse, w.units, w.steer, w.hold, w.recover, w.closeOnly, w.openOnly, w.reset,
+		w.catchup, w.giveBack, w.giveBack, w.writeOff, w.refuse, w.units, w.steer, w.hold, w.recover, w.closeOnly, w.openOnly, w.reset,
 		w.preheat, w.preheat, w.fault, w.fault)(show)
 	w.peek(show, append(show.Sale.SKUs(), "missing")...)
 }
@@ -183,6 +183,16 @@ func (w *walk) giveBack(show *Show) {
 	}
 }
 
+// writeOff ends an order that the log placed, and its units stay away. Now and
+// then it does what no log should, like giveBack.
+func (w *walk) writeOff(show *Show) {
+	r := w.some(show)
+	if w.placed(r) || w.pick("nonsense", 8) == 0 {
+		w.WriteOff(w.show(r.Place.Sale), r)
+		w.ended[r.Order] = true
+	}
+}
+
 // placed tells whether the log holds the order as taken, on every line.
 func (w *walk) placed(r commands.Reservation) bool {
 	return w.taken[r.Order] && !w.ended[r.Order]
@@ -205,5 +215,6 @@ func (w *walk) units(show *Show) {
 		&domain.StockReleased{SaleID: show.Place.Sale, SKU: sku, Quantity: q},
 		&domain.StockMovedIn{SaleID: show.Place.Sale, SKU: sku, Quantity: q, MoveID: id},
 		&domain.StockWithdrawn{SaleID: show.Place.Sale, SKU: sku, Quantity: q, WithdrawID: id},
-		&domain.StockMovedOut{SaleID: show.Place.Sale, SKU: sku, Quantity: q, MoveID: id}))
+		&domain.StockMovedOut{SaleID: show.Place.Sale, SKU: sku, Quantity: q, MoveID: id},
+		&domain.StockAdjusted{SaleID: show.Place.Sale, SKU: sku, Kind: "gate_above_log", Before: q, After: 0}))
 }

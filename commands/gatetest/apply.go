@@ -33,6 +33,8 @@ func testApply(t *testing.T, maker Maker) {
 		s.Buy(show, "u", domain.LimitExceeded, 3)
 		s.Buy(show, "u", domain.Reserved, 2)
 	})
+	t.Run("a write-off frees the limit and not the units", func(t *testing.T) { testWrittenOff(t, maker) })
+	t.Run("a noted repair moves the version and nothing else", func(t *testing.T) { testAdjusted(t, maker) })
 	t.Run("a log that went back takes its returns back", func(t *testing.T) { testShorterLog(t, maker) })
 	t.Run("units enter and leave by the log, below zero too", func(t *testing.T) { testMoves(t, maker) })
 	t.Run("a long page is applied whole, repeated orders included", func(t *testing.T) {
@@ -200,6 +202,45 @@ func testRefused(t *testing.T, maker Maker) {
 	s.Buy(show, "u", domain.Reserved, 1)
 	s.Buy(show, "v", domain.Reserved, 1)
 	s.WantLeft(show, "A", 2)
+}
+
+func testWrittenOff(t *testing.T, maker Maker) {
+	s := NewStage(t, maker(t))
+	show := s.Open(func(terms *domain.SaleTerms) { terms.Rebuy = true }, 5)
+	r := s.Buy(show, "u", domain.Reserved, 1)
+	s.Record(show)
+	s.WriteOff(show, r)
+	s.Catchup(show)
+	s.WantLeft(show, "A", 4)
+	s.wantOrder(r, commands.OrderEnded)
+	// Said twice, or followed by a return that no log should hold, nothing comes back.
+	s.WriteOff(show, r)
+	s.Return(show, r)
+	s.Catchup(show)
+	s.WantLeft(show, "A", 4)
+	s.Buy(show, "u", domain.Reserved, 1)
+	s.WantLeft(show, "A", 3)
+	// An order that the gate forgot takes its units first.
+	forgotten := s.Ask(show, "v", 2)
+	s.WriteOff(show, forgotten)
+	s.Record(show)
+	s.Catchup(show)
+	s.WantLeft(show, "A", 1)
+	s.wantOrder(forgotten, commands.OrderEnded)
+}
+
+func testAdjusted(t *testing.T, maker Maker) {
+	s := NewStage(t, maker(t))
+	show := s.Open(nil, 5)
+	s.Buy(show, "u", domain.Reserved, 1)
+	s.Record(show)
+	s.Append(show, &domain.StockAdjusted{SaleID: show.Place.Sale, SKU: "A", Kind: "gate_above_log", Before: 9, After: 4})
+	s.Catchup(show)
+	s.WantLeft(show, "A", 4)
+	if got := s.peek(show, "A").Stocks[0].Applied.Number; got != 3 {
+		t.Fatalf("applied up to version %d, want 3", got)
+	}
+	s.Buy(show, "v", domain.Reserved, 1)
 }
 
 func testMoves(t *testing.T, maker Maker) {

@@ -52,7 +52,7 @@ func testJournal(t *testing.T, maker Maker) {
 		s := NewStage(t, maker(t))
 		show := s.Open(func(terms *domain.SaleTerms) { terms.LimitPerBuyer = 9 }, 10, 10)
 		r := s.Ask(show, "u", 2, 3)
-		r.Key, r.BodyHash = "ab", "cd"
+		r.Key, r.BodyHash, r.Node = "ab", "cd", "api-1"
 		v := s.Reserve(r)
 		if v.Order != r.Order || v.Entry.I != 1 || v.Entry.Epoch != 1 {
 			t.Fatalf("verdict: got %+v", v)
@@ -62,7 +62,7 @@ func testJournal(t *testing.T, maker Maker) {
 			t.Fatalf("read entry %s: %t, %v", v.Entry, ok, err)
 		}
 		body, purchases := s.purchasesOf(e)
-		want := commands.Purchase{Order: r.Order, Buyer: "u", Sale: show.Place.Sale, Lines: r.Lines, Key: "ab", Body: "cd", TraceID: "trace"}
+		want := commands.Purchase{Order: r.Order, Buyer: "u", Sale: show.Place.Sale, Lines: r.Lines, Key: "ab", Body: "cd", TraceID: "trace", Node: "api-1"}
 		if len(purchases) != 1 || !reflect.DeepEqual(purchases[0], want) {
 			t.Fatalf("purchase: got %+v, want %+v", purchases, want)
 		}

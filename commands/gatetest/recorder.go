@@ -62,6 +62,13 @@ func (s *Stage) Return(show *Show, r commands.Reservation) {
 	}
 }
 
+// WriteOff writes that an order's hold ended and its units are gone.
+func (s *Stage) WriteOff(show *Show, r commands.Reservation) {
+	for _, l := range r.Lines {
+		s.Append(show, &domain.StockWrittenOff{SaleID: r.Place.Sale, SKU: l.SKU, OrderID: r.Order, BuyerID: r.Buyer, Quantity: l.Quantity, Reason: "buyer"})
+	}
+}
+
 // Refuse writes that an order was rejected.
 func (s *Stage) Refuse(show *Show, r commands.Reservation, entry domain.EntryID) {
 	s.decided[r.Order] = true

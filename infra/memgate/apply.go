@@ -49,7 +49,7 @@ func (s *sale) learn(c commands.StockChange, hold domain.HoldState) {
 		if c.Key != "" {
 			s.keys[c.Key] = keyed{order: c.ID, body: c.BodyHash}
 		}
-	case commands.UnitsReturned:
+	case commands.UnitsReturned, commands.UnitsLost:
 		s.record(c, commands.OrderEnded)
 	case commands.UnitsRefused:
 		s.record(c, commands.OrderRefused)
