@@ -271,7 +271,7 @@ func (d *draft) refuse(a *accepted, l domain.Line, stream string, reason domain.
 }
 
 func (d *draft) append(a *accepted, stream string, expected int64, ev domain.Event) error {
-	stored, err := d.env.newEvent(ev, a.Sale, a.Order, Meta{TraceID: a.TraceID, Entry: a.entry.String(), By: "recorder"})
+	stored, err := d.env.newEvent(ev, a.Sale, a.Order, Meta{TraceID: a.TraceID, Entry: a.entry.String(), By: "recorder", Node: a.Node})
 	if err != nil {
 		return err
 	}

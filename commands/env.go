@@ -17,7 +17,10 @@ import (
 // Env is what the outside world gives to every command: clock, chance, log and
 // the identity of the event store. All fields are required.
 type Env struct {
-	Store  uint8 // number of the event store, part of every order id and key
+	Store uint8 // number of the event store, part of every order id and key
+	// Node names this process: it stands beside what its buyers asked for. It may be
+	// "", and has up to MaxNode letters, digits, dots, dashes and underscores.
+	Node   string
 	Keys   domain.Keys
 	Now    func() time.Time
 	Random io.Reader
@@ -27,6 +30,9 @@ type Env struct {
 	// that a test build can die there. It may be nil.
 	Step func(name string)
 }
+
+// MaxNode bounds the name of a node.
+const MaxNode = 64
 
 // step marks a point between two steps of the flow.
 func (e *Env) step(name string) {
@@ -40,6 +46,8 @@ type Meta struct {
 	TraceID string `json:"trace_id,omitempty"`
 	By      string `json:"by,omitempty"`
 	Entry   string `json:"entry,omitempty"`
+	// Node is the process that took the purchase from its buyer.
+	Node string `json:"node,omitempty"`
 }
 
 // newEvent encodes e for the log.

@@ -36,13 +36,14 @@ type Purchase struct {
 	Key     string        `json:"key,omitempty"`
 	Body    string        `json:"body,omitempty"`
 	TraceID string        `json:"trace,omitempty"`
+	Node    string        `json:"node,omitempty"`
 }
 
 // EncodePurchase gives the bytes that a gate puts into an entry for r.
 func EncodePurchase(r Reservation) ([]byte, error) {
 	b, err := json.Marshal(Purchase{
 		Order: r.Order, Buyer: r.Buyer, Sale: r.Place.Sale, Bucket: r.Place.Bucket,
-		Lines: r.Lines, Key: r.Key, Body: r.BodyHash, TraceID: r.TraceID,
+		Lines: r.Lines, Key: r.Key, Body: r.BodyHash, TraceID: r.TraceID, Node: r.Node,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("encode purchase %s: %w", r.Order, err)

@@ -86,6 +86,28 @@ func TestPurchasesStandInAnEntryAsTheirReservationsSay(t *testing.T) {
 	}
 }
 
+// The node came later, as an optional field: entries without it are read on, and
+// the form keeps its number.
+func TestAPurchaseSaysWhichNodeTookIt(t *testing.T) {
+	golden, err := os.ReadFile("testdata/entry.v1-node.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := DecodeEntry(strings.TrimSuffix(string(golden), "\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := goldenReservations()[1]
+	r.Buyer, r.TraceID, r.Node = "buyer-00042", "4bf92f3577b34da6a3ce929d0e0e4736", "api-2"
+	raw, err := EncodePurchase(r)
+	if err != nil || string(raw) != string(body.Purchases[0]) {
+		t.Errorf("got %s, %v; want %s", raw, err, body.Purchases[0])
+	}
+	if p, err := decodePurchase(body.Purchases[0]); err != nil || p.Node != "api-2" {
+		t.Errorf("got %+v, %v; want the node", p, err)
+	}
+}
+
 // The digest is over the bytes as they stand in the journal; other programs
 // compute it from this vector.
 func TestTheDigestOfTheGoldenEntry(t *testing.T) {

@@ -26,6 +26,8 @@ type Reservation struct {
 	// of judgement.
 	Eligible bool
 	TraceID  string
+	// Node is the process that asks for its buyer, "" where it has no name.
+	Node string
 }
 
 // Verdict is the gate's answer. A business "no" is a verdict, never an error.

@@ -304,7 +304,7 @@ func (p *Purchaser) reservation(sale domain.Sale, req PurchaseRequest) (Reservat
 	}
 	r := Reservation{
 		Order: order, Buyer: req.Buyer, Place: place, Lines: req.Lines, Items: sale.SKUs(),
-		Eligible: eligible(sale.Terms.EligibleTiers, req.Tier), TraceID: req.TraceID,
+		Eligible: eligible(sale.Terms.EligibleTiers, req.Tier), TraceID: req.TraceID, Node: p.env.Node,
 	}
 	if req.IdempotencyKey != "" {
 		r.Key, r.BodyHash = KeyDigest(req.Buyer, sale.ID, req.Route, req.IdempotencyKey), req.BodyHash

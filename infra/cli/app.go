@@ -78,7 +78,7 @@ func (c console) openApp(ctx context.Context, log *slog.Logger) (_ *app, err err
 		return nil, err
 	}
 	a.env = &commands.Env{
-		Store: uint8(id.Store), Keys: OrderKeys(id), Now: time.Now, Random: rand.Reader,
+		Node: nodeName(c.settings.Node), Store: uint8(id.Store), Keys: OrderKeys(id), Now: time.Now, Random: rand.Reader,
 		NewID: func() uuid.UUID { return uuid.Must(uuid.NewV7()) }, Log: log, Step: crash.At,
 	}
 	if err := a.openLog(); err != nil {

@@ -30,6 +30,9 @@ type Settings struct {
 	// KafkaPublicTopic is empty when nothing is published for outsiders.
 	KafkaPublicTopic string `name:"kafka-public-topic" env:"SECKILL_KAFKA_PUBLIC_TOPIC" placeholder:"on|off|NAME" help:"Topic for other services, one CloudEvent per event: on is NAMESPACE.public, else its name. Default: off."`
 
+	// Node is empty when the process names itself.
+	Node string `name:"node" env:"SECKILL_NODE" placeholder:"NAME" help:"Name of this process, stored beside what its buyers ask for. Default: the host name and four random letters."`
+
 	HTTPAddr string `name:"http-addr" env:"SECKILL_HTTP_ADDR" default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where HTTP is served. Default: ${default}; port 0 takes a free one."`
 
 	JWTSecret Secret `name:"jwt-secret" env:"SECKILL_JWT_SECRET" placeholder:"TEXT" help:"Secret of the tokens' signatures. Without it and without a JWKS URL a random one is made once in the data folder."`

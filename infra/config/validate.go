@@ -20,6 +20,7 @@ func (e *InvalidError) Error() string { return strings.Join(e.Problems, "\n") }
 
 var (
 	namespaceForm = regexp.MustCompile(`^[a-z][a-z0-9_]{0,30}$`)
+	nodeForm      = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 	hostPort      = regexp.MustCompile(`^[A-Za-z0-9._-]+:\d{1,5}$|^\[[0-9A-Fa-f:.]+\]:\d{1,5}$`)
 )
 
@@ -37,6 +38,7 @@ func (s Settings) Validate() error {
 	p.topic(s)
 	p.check(s.HTTPAddr == "" || validListen(s.HTTPAddr),
 		"SECKILL_HTTP_ADDR must be HOST:PORT with a port from 0 to 65535, but it is %q.", s.HTTPAddr)
+	p.check(s.Node == "" || nodeForm.MatchString(s.Node), "SECKILL_NODE must have at most 64 letters, digits, dots, dashes and underscores.")
 	p.check(s.JWKSURL == "" || hasScheme(s.JWKSURL, "https", "http"),
 		"SECKILL_JWKS_URL must be an address that begins with https:// or http://.")
 	p.check(s.Namespace == "" || namespaceForm.MatchString(s.Namespace),
