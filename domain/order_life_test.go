@@ -144,12 +144,12 @@ func TestB32MoneyThatAnOrderCannotTakeIsDueBack(t *testing.T) {
 		o := lives()[c.given]
 		got := o.Pay("p2", c.amount)
 		if !reflect.DeepEqual(got, OrderChange{Event: c.then}) {
-			t.Errorf("given %q, when %s come: got %s, want %s", c.given, c.amount, said(got), c.then.EventType())
+			t.Errorf("given %q, when %s come: got %s, want %s", c.given, c.amount.Amount(), said(got), c.then.EventType())
 		}
 		after := o.FoldOrder(got.Event)
 		_, refund := c.then.(*OrderRefundDue)
 		if after.RefundDue != refund || PaymentOf(got.Event) != "p2" {
-			t.Errorf("given %q, when %s come: refund due %v by payment %q, want %v by p2", c.given, c.amount, after.RefundDue, PaymentOf(got.Event), refund)
+			t.Errorf("given %q, when %s come: refund due %v by payment %q, want %v by p2", c.given, c.amount.Amount(), after.RefundDue, PaymentOf(got.Event), refund)
 		}
 	}
 }
