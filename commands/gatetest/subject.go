@@ -18,6 +18,8 @@ type Ports interface {
 	commands.Hashes
 	commands.Preheater
 	commands.Holder
+	commands.Scanner
+	commands.Cleaner
 }
 
 // Subject is a gate under test, empty and used by nobody else.
@@ -47,6 +49,8 @@ func Run(t *testing.T, maker Maker) {
 		{"Apply", testApply},
 		{"Lanes", testLanes},
 		{"Preheat", testPreheat},
+		{"Scan", testScan},
+		{"Clean", testClean},
 	}
 	for _, p := range parts {
 		t.Run(p.name, func(t *testing.T) { p.test(t, maker) })

@@ -15,7 +15,7 @@ import (
 // gateScripts are the label values of the gate's scripts.
 var gateScripts = [...]string{
 	"reserve", "resolve", "order", "peek", "apply_stock", "apply_sale", "hold", "close_lane", "open_lane",
-	"stubs", "open_hashes", "new_sale", "reset_stock", "open_preheated", "check",
+	"stubs", "open_hashes", "new_sale", "reset_stock", "open_preheated", "check", "records",
 }
 
 func newMetrics() *obs.Metrics {

@@ -32,6 +32,8 @@ var (
 	_ commands.Hashes    = (*Gate)(nil)
 	_ commands.Preheater = (*Gate)(nil)
 	_ commands.Holder    = (*Gate)(nil)
+	_ commands.Scanner   = (*Gate)(nil)
+	_ commands.Cleaner   = (*Gate)(nil)
 )
 
 // New makes an empty gate for the lanes of an event store. clock is the gate's
@@ -78,6 +80,7 @@ type lane struct {
 	server       string // it was opened on
 	openedAt     time.Time
 	journal      []commands.JournalEntry
+	cut          commands.JournalCut
 	sales        map[domain.Place]*sale
 	stocks       map[domain.StockKey]*stock
 }

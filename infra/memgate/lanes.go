@@ -22,6 +22,7 @@ func (g *Gate) look(l *lane) commands.LaneState {
 		Exists: l.exists, Open: l.open, SameServer: l.exists && l.server == g.server, Server: g.server,
 		Epoch: l.epoch, N: l.n, Digest: l.digest, Now: g.now(), OpenedAt: l.openedAt,
 	}
+	s.Cut, s.Last = l.cut, l.cut.ID
 	if n := len(l.journal); n > 0 {
 		s.Last = l.journal[n-1].ID
 	}
@@ -62,6 +63,10 @@ func (l *lane) recovering(epoch int64) bool { return l.exists && !l.open && l.ep
 func (g *Gate) Peek(_ context.Context, place domain.Place, skus []string) (commands.Peeked, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	return g.peek(place, skus), nil
+}
+
+func (g *Gate) peek(place domain.Place, skus []string) commands.Peeked {
 	l := g.laneOf(place)
 	p := commands.Peeked{Lane: g.look(l), Stocks: make([]commands.StockHash, len(skus))}
 	if s := l.sales[place]; s != nil {
@@ -72,7 +77,7 @@ func (g *Gate) Peek(_ context.Context, place domain.Place, skus []string) (comma
 			p.Stocks[i] = commands.StockHash{State: k.state, Applied: k.applied, Available: k.units.Available, Token: k.token}
 		}
 	}
-	return p, nil
+	return p
 }
 
 // Stubs makes stubs of what is missing during a recovery: see commands.Hashes.

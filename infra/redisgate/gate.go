@@ -38,6 +38,8 @@ var (
 	_ commands.Hashes    = (*Gate)(nil)
 	_ commands.Preheater = (*Gate)(nil)
 	_ commands.Holder    = (*Gate)(nil)
+	_ commands.Scanner   = (*Gate)(nil)
+	_ commands.Cleaner   = (*Gate)(nil)
 )
 
 // Open connects to the Redis at url (redis://, rediss:// or unix://) and checks

@@ -27,7 +27,7 @@ func (g *Gate) CloseLane(ctx context.Context, lane int, epoch int64) (commands.L
 		script: g.scripts.closeLane, batch: 1,
 		keys: []string{g.keys.lane(lane), g.keys.journal(lane)},
 		args: []any{g.opt.ProcessToken, epoch, domain.FirstDigest(lane, epoch)},
-	}, 10)
+	}, laneValues)
 	if err != nil {
 		return commands.LaneState{}, err
 	}
@@ -54,16 +54,7 @@ func (g *Gate) Peek(ctx context.Context, place domain.Place, skus []string) (com
 	if err != nil {
 		return commands.Peeked{}, err
 	}
-	p := commands.Peeked{Lane: laneState(l[0]), Stocks: make([]commands.StockHash, len(skus))}
-	if s := list(l[1]); len(s) == 3 {
-		p.Sale = commands.SaleHash{State: hashState(s[0]), Applied: mark(s[1]), Held: text(s[2]) != ""}
-	}
-	for i := range skus {
-		if s := list(l[i+2]); len(s) == 4 {
-			p.Stocks[i] = commands.StockHash{State: hashState(s[0]), Applied: mark(s[1]), Available: number(s[2]), Token: text(s[3])}
-		}
-	}
-	return p, nil
+	return peeked(l, len(skus)), nil
 }
 
 // Stubs makes stubs of what is missing during a recovery: see commands.Hashes.

@@ -33,6 +33,9 @@ var openLaneLua string
 //go:embed scripts/peek.lua
 var peekLua string
 
+//go:embed scripts/records.lua
+var recordsLua string
+
 //go:embed scripts/stubs.lua
 var stubsLua string
 
@@ -50,6 +53,12 @@ var openPreheatedLua string
 
 //go:embed scripts/hold.lua
 var holdLua string
+
+//go:embed scripts/remove_sale.lua
+var removeSaleLua string
+
+//go:embed scripts/cut_journal.lua
+var cutJournalLua string
 
 //go:embed scripts/check.lua
 var checkLua string
@@ -74,6 +83,8 @@ type scripts struct {
 	closeLane, openLane, peek, check script
 	stubs, openHashes                script
 	newSale, reset, openPreheated    script
+	records                          script
+	removeSale, cutJournal           script
 }
 
 func newScripts() scripts {
@@ -85,6 +96,8 @@ func newScripts() scripts {
 		stubs: newScript("stubs", stubsLua), openHashes: newScript("open_hashes", openHashesLua),
 		newSale: newScript("new_sale", newSaleLua), reset: newScript("reset_stock", resetStockLua),
 		openPreheated: newScript("open_preheated", openPreheatedLua),
+		records:       newScript("records", recordsLua),
+		removeSale:    newScript("remove_sale", removeSaleLua), cutJournal: newScript("cut_journal", cutJournalLua),
 	}
 }
 
@@ -93,7 +106,7 @@ func newScripts() scripts {
 func ScriptNames() []string {
 	s := newScripts()
 	all := []script{s.reserve, s.resolve, s.order, s.applyStock, s.applySale, s.hold, s.closeLane, s.openLane,
-		s.peek, s.check, s.stubs, s.openHashes, s.newSale, s.reset, s.openPreheated}
+		s.peek, s.check, s.stubs, s.openHashes, s.newSale, s.reset, s.openPreheated, s.removeSale, s.cutJournal}
 	names := make([]string, len(all))
 	for i := range all {
 		names[i] = all[i].name
