@@ -36,6 +36,8 @@ type PurchaseResult struct {
 	Repeat  bool
 	OpensAt time.Time
 	Now     time.Time
+	// unseen: nobody could see yet what the gate decided.
+	unseen bool
 }
 
 // PurchaserOptions tune a Purchaser; zero values take the defaults.
@@ -51,6 +53,8 @@ type PurchaserOptions struct {
 	// OwnerLookups bounds how many owners are looked up in the read model at once
 	// while the gate is away (8); the others are told not_ready.
 	OwnerLookups int
+	// Tally counts what the gate was asked for; nil counts nothing.
+	Tally *Tally
 }
 
 func (o PurchaserOptions) withDefaults() PurchaserOptions {
@@ -96,6 +100,10 @@ func NewPurchaser(env *Env, sales *Sales, gate Gate, finder *Finder, kept *Kept,
 // found out later. Once the gate was asked, a caller that hangs up changes
 // nothing.
 func (p *Purchaser) Purchase(ctx context.Context, req PurchaseRequest) (PurchaseResult, error) {
+	var arrived time.Time
+	if p.opts.Tally != nil {
+		arrived = p.env.Now()
+	}
 	sale, err := p.sales.Get(ctx, req.Sale)
 	if err != nil {
 		return PurchaseResult{}, err
@@ -108,7 +116,9 @@ func (p *Purchaser) Purchase(ctx context.Context, req PurchaseRequest) (Purchase
 			return p.unknownItem(ctx, sale.Sale, req)
 		}
 	}
-	return p.reserve(ctx, sale.Sale, req)
+	result, err := p.reserve(ctx, sale.Sale, req)
+	p.opts.Tally.purchase(&sale.Sale, req.Buyer, arrived, result, err)
+	return result, err
 }
 
 // unknownItem answers for a purchase of what the sale does not have. Key and
@@ -192,7 +202,7 @@ func (p *Purchaser) known(ctx context.Context, r Reservation, order string) Orde
 	if err != nil {
 		p.env.Log.Warn("order of a repeat not looked up", "trace_id", r.TraceID, "buyer_id", r.Buyer, "order_id", order, "error", err)
 		r.Order = order
-		return queuedOrder(r)
+		return queuedOrder(r).waitingFor(domain.WaitingForLog)
 	}
 	return answer
 }
@@ -203,7 +213,7 @@ func (p *Purchaser) accepted(r Reservation, entry domain.EntryID) PurchaseResult
 }
 
 func queuedOrder(r Reservation) OrderAnswer {
-	return OrderAnswer{TraceID: r.TraceID, Order: domain.Order{
+	return OrderAnswer{TraceID: r.TraceID, WaitingFor: domain.WaitingForRecorder, Order: domain.Order{
 		ID: r.Order, SaleID: r.Place.Sale, BuyerID: r.Buyer, Bucket: r.Place.Bucket, Status: domain.OrderStatusQueued,
 	}}
 }
@@ -228,7 +238,7 @@ func (p *Purchaser) findOut(ctx context.Context, r Reservation) (result Purchase
 	}
 	p.env.Log.Warn("outcome of a purchase unknown", "trace_id", r.TraceID, "buyer_id", r.Buyer, "sale_id", r.Place.Sale, "order_id", r.Order, "gate", "unknown")
 	p.kept.KeepUnknown(r)
-	return PurchaseResult{Outcome: domain.Reserved, Order: queuedOrder(r)}, false
+	return PurchaseResult{Outcome: domain.Reserved, Order: queuedOrder(r), unseen: true}, false
 }
 
 // ownOrders bounds how many of a buyer's orders are looked at; rejected ones are

@@ -127,7 +127,8 @@ type SaleTallied struct {
 	Node   string    `json:"node"`
 	From   time.Time `json:"from"`
 	To     time.Time `json:"to"`
-	// Asked counts purchases that reached the gate, Won those it accepted.
+	// Asked counts purchases that reached the gate, Won those it accepted. One that
+	// met its buyer's own order asked for nothing new and does not count.
 	Asked int64 `json:"asked"`
 	Won   int64 `json:"won"`
 	// Refused counts the others by the code their buyers were told, in its order.

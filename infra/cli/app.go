@@ -45,6 +45,7 @@ type app struct {
 	follower   *commands.Follower
 	finder     *commands.Finder
 	kept       *commands.Kept
+	tally      *commands.Tally
 	purchaser  *commands.Purchaser
 	shower     *commands.Shower
 	operator   *commands.Operator
@@ -137,7 +138,8 @@ func (a *app) assemble() error {
 	a.finder = &commands.Finder{
 		Env: a.env, View: a.views, Changes: a.projector.Changes(), Log: a.sink, Gate: a.gate, Journal: a.gate, Lost: lost, Holds: a.kept.Holds,
 	}
-	a.purchaser = commands.NewPurchaser(a.env, a.sales, a.gate, a.finder, a.kept, commands.PurchaserOptions{})
+	a.tally = commands.NewTally(a.env, a.sales, a.sink, commands.TallyOptions{})
+	a.purchaser = commands.NewPurchaser(a.env, a.sales, a.gate, a.finder, a.kept, commands.PurchaserOptions{Tally: a.tally})
 	a.shower = &commands.Shower{Env: a.env, Sales: a.sales, Gate: a.gate, Guards: a.sink}
 	a.operator = &commands.Operator{Env: a.env, Sales: a.sales, Log: a.sink, Gate: a.gate, Follow: a.follower, Preheat: a.keeper.Preheat}
 	a.reconciler = &commands.Reconciler{Env: a.env, Sales: a.sales, Log: a.sink, Gate: a.gate, Views: a.views}

@@ -110,6 +110,7 @@ func (a *app) parts(ctx context.Context, r roles, f front) ([]lifecycle.Entry, e
 	add("sampler", a.sample)
 	if r.any(roleAPI) {
 		add("acknowledgements", a.kept.Run)
+		add("tally", a.tally.Run)
 	}
 	server, err := a.newServer(f.verifier, !r.any(roleAPI))
 	if err != nil {
