@@ -44,6 +44,7 @@ type app struct {
 	keeper     *commands.Keeper
 	follower   *commands.Follower
 	finder     *commands.Finder
+	orders     *commands.Orders
 	kept       *commands.Kept
 	tally      *commands.Tally
 	purchaser  *commands.Purchaser
@@ -139,6 +140,7 @@ func (a *app) assemble() error {
 		Env: a.env, View: a.views, Changes: a.projector.Changes(), Log: a.sink, Gate: a.gate, Journal: a.gate, Lost: lost, Holds: a.kept.Holds,
 	}
 	a.tally = commands.NewTally(a.env, a.sales, a.sink, commands.TallyOptions{})
+	a.orders = &commands.Orders{Env: a.env, Log: a.sink, Follow: a.follower, Finder: a.finder}
 	a.purchaser = commands.NewPurchaser(a.env, a.sales, a.gate, a.finder, a.kept, commands.PurchaserOptions{Tally: a.tally})
 	a.shower = &commands.Shower{Env: a.env, Sales: a.sales, Gate: a.gate, Guards: a.sink}
 	a.operator = &commands.Operator{Env: a.env, Sales: a.sales, Log: a.sink, Gate: a.gate, Follow: a.follower, Preheat: a.keeper.Preheat}

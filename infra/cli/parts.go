@@ -100,6 +100,7 @@ func (a *app) parts(ctx context.Context, r roles, f front) ([]lifecycle.Entry, e
 		add("lane keeper", a.keeper.Run)
 	}
 	if r.any(roleScheduler) {
+		add("expiry", a.expire)
 		sealing, err := a.newSealing(ctx)
 		if err != nil {
 			return nil, err

@@ -57,6 +57,7 @@ func TestEveryFamilyIsThereFromTheStartAtZero(t *testing.T) {
 		`seckill_projection_shard_lag_events{projection="order_view",shard="1"}`, `seckill_projection_shard_lag_seconds{projection="order_view",shard="0"}`,
 		`seckill_projection_position{projection="order_view"}`, `seckill_projection_lag_events{projection="order_view"}`,
 		`seckill_lanes{state="selling"}`, `seckill_lanes{state="closed"}`, `seckill_lanes{state="missing"}`, `seckill_kept_purchases`,
+		`seckill_orders_expired_total`, `seckill_orders_overdue_seconds`,
 	}
 	for _, name := range want {
 		if value, ok := got[name]; !ok || value != "0" {

@@ -61,6 +61,8 @@ type Node struct {
 	Sales      *commands.Sales
 	Purchaser  *commands.Purchaser
 	Finder     *commands.Finder
+	Orders     *commands.Orders
+	Views      *cli.Views
 	Kept       *commands.Kept
 	Lost       *commands.Lost
 	Operator   *commands.Operator
@@ -140,6 +142,7 @@ func (n *Node) assemble(t testing.TB, pool *pgxpool.Pool, r *Rig, opts NodeOptio
 		t.Fatalf("make the projector: %v", err)
 	}
 	views := cli.NewViews(pool, int16(n.Env.Store))
+	n.Views = views
 	n.Sales = commands.NewSales(n.Store, n.Env.Now, commands.SalesOptions{})
 	n.Follower = commands.NewFollower(n.Env, n.Store, n.Gate)
 	n.Lost = &commands.Lost{Env: n.Env, Gate: n.Gate, Log: n.Store}
@@ -147,6 +150,7 @@ func (n *Node) assemble(t testing.TB, pool *pgxpool.Pool, r *Rig, opts NodeOptio
 	n.Finder = &commands.Finder{
 		Env: n.Env, View: views, Changes: n.Projector.Changes(), Log: n.Store, Gate: n.Gate, Journal: n.Gate, Lost: n.Lost, Holds: n.Kept.Holds,
 	}
+	n.Orders = &commands.Orders{Env: n.Env, Log: n.Store, Follow: n.Follower, Finder: n.Finder}
 	n.Purchaser = commands.NewPurchaser(n.Env, n.Sales, n.Gate, n.Finder, n.Kept, commands.PurchaserOptions{})
 	n.Keeper = commands.NewKeeper(n.Env, n.Sales, n.Gate, n.Store, n.Follower,
 		cli.Locks{Pool: pool, Namespace: r.Namespace}, commands.KeeperOptions{Alarm: n.Alarms.Raise})
