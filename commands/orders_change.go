@@ -20,8 +20,8 @@ type life struct {
 }
 
 // decision says what a change of an order adds to the log. now is the store's
-// clock under the log lock; before that it is the zero time, and a decision that
-// waits for a time must not yet change anything.
+// clock under the log lock. It is asked before, too, as if the order's time to pay
+// were over: what then changes nothing asks for no lock.
 type decision func(l life, now time.Time) (domain.OrderChange, error)
 
 // change is one thing that is asked of an order.
@@ -31,8 +31,8 @@ type change struct {
 	actor  Actor
 	id     uuid.UUID // of the order's event; uuid.Nil: a new one
 	decide decision
-	// clocked: decide looks at the clock, so only the log lock tells.
-	clocked bool
+	// known: the order comes from the log. One that the log has no more is left alone.
+	known bool
 }
 
 // settled is what became of a change: the order after it, and what was stored.
@@ -69,6 +69,9 @@ func (o *Orders) record(ctx context.Context, c change) (settled, error) {
 		if err != nil {
 			return settled{}, err
 		}
+		if l.Version == 0 && c.known {
+			return settled{}, nil
+		}
 		if l.Version == 0 {
 			if err := o.undecided(ctx, c); err != nil {
 				return settled{}, err
@@ -78,11 +81,8 @@ func (o *Orders) record(ctx context.Context, c change) (settled, error) {
 		if c.id != uuid.Nil && l.events[c.id] {
 			return settled{answer: l.OrderAnswer}, nil
 		}
-		if !c.clocked {
-			first, err := c.decide(l, time.Time{})
-			if err != nil || first.None() {
-				return settled{answer: l.OrderAnswer}, err
-			}
+		if first, err := c.decide(l, l.PayBy); err != nil || first.None() {
+			return settled{answer: l.OrderAnswer}, err
 		}
 		done, err := o.append(ctx, c, l)
 		if errors.Is(err, errMoved) || errors.Is(err, eventstore.ErrUnknown) {

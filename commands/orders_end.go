@@ -48,6 +48,9 @@ func (e *ending) decide() (*eventstore.Group, error) {
 // append at any version is refused where its event's id stands in another stream.
 func (e *ending) add(stream string, id uuid.UUID, ev domain.Event) error {
 	actor := e.change.actor
+	if actor.TraceID == "" {
+		actor.TraceID = e.life.TraceID // nobody's request: it belongs to the purchase
+	}
 	stored, err := e.env.newEvent(ev, e.life.SaleID, e.life.ID, Meta{TraceID: actor.TraceID, By: actor.By})
 	if err != nil {
 		return err

@@ -54,6 +54,9 @@ type Metrics struct {
 	read  readSide
 	lanes *prometheus.GaugeVec
 	kept  prometheus.Gauge
+
+	expired prometheus.Counter
+	overdue prometheus.Gauge
 }
 
 // times are the buckets of durations in seconds, from a tenth of a millisecond.
@@ -97,6 +100,8 @@ func (m *Metrics) following(f factory) {
 	m.read = newReadSide(f)
 	m.lanes = f.gauges("lanes", "Lanes of the gate by state.", "state")
 	m.kept = f.gauge("kept_purchases", "Acknowledged purchases that this process holds until the log has them.")
+	m.expired = f.counter("orders_expired_total", "Orders that this process ended because nobody paid in time.")
+	m.overdue = f.gauge("orders_overdue_seconds", "For how long the oldest order that could not be ended has been due.")
 }
 
 // start brings known label values to 0.
@@ -188,6 +193,13 @@ func (m *Metrics) Lanes(selling, closed, missing int, lag int64) {
 
 // Kept shows how many acknowledged purchases are held.
 func (m *Metrics) Kept(n int) { m.kept.Set(float64(n)) }
+
+// Swept counts the orders that a sweep ended, and shows for how long the oldest
+// one that it could not end has been due.
+func (m *Metrics) Swept(expired int, overdue time.Duration) {
+	m.expired.Add(float64(expired))
+	m.overdue.Set(overdue.Seconds())
+}
 
 func oneOf(known []string, value string) string {
 	if slices.Contains(known, value) {
