@@ -30,9 +30,12 @@ type LaneState struct {
 	Epoch  int64
 	N      int64 // entries written in this epoch
 	Digest string
-	// Last is the newest id of the journal, which may be of another epoch.
+	// Last is the newest id of the journal, which may be of another epoch; the
+	// cut's where everything was cut.
 	Last domain.EntryID
-	Now  time.Time
+	// Cut is where the journal was cut last.
+	Cut JournalCut
+	Now time.Time
 	// OpenedAt is the gate's clock at the last opening.
 	OpenedAt time.Time
 }

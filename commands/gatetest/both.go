@@ -47,7 +47,7 @@ func timeless(tb testing.TB, v any) any {
 		if v.OpenedAt.IsZero() == v.Open {
 			tb.Fatalf("a lane must say when it was opened exactly while it is open: %+v", v)
 		}
-		v.Server, v.Digest, v.Now, v.OpenedAt = "", "", time.Time{}, time.Time{}
+		v.Server, v.Digest, v.Cut.Digest, v.Now, v.OpenedAt = "", "", "", time.Time{}, time.Time{}
 		return v
 	case commands.Peeked:
 		v.Lane = timeless(tb, v.Lane).(commands.LaneState)

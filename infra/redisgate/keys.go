@@ -8,7 +8,8 @@ import (
 
 // Layout of the keys. All keys of a lane share the hash tag {s<store>l<lane>}:
 //
-//	<ns>:{…}:lane                          hash: layout, epoch, n, digest, open, run_id, replid, opened_at (µs)
+//	<ns>:{…}:lane                          hash: layout, epoch, n, digest, open, run_id, replid, opened_at (µs);
+//	                                       cut, cut_digest once the journal was cut: the last entry that went
 //	<ns>:{…}:journal                       stream: ids epoch-n, fields b (body) and d (digest after it)
 //	<ns>:{…}:sale:<sale>:<bucket>          hash: state, applied, terms, opens, closes (µs), limit, orders_per_buyer,
 //	                                       rebuy, paused, closed, hold, token; and

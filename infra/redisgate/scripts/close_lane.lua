@@ -4,7 +4,7 @@
 local lane = read_lane(KEYS[1], ARGV[1])
 if lane.foreign then return redis.error_reply('LAYOUT this lane was written by another layout of the gate') end
 local epoch = tonumber(ARGV[2])
-local used = tonumber(string.match(last_id(KEYS[2]), '^(%d+)') or '0')
+local used = tonumber(string.match(lane_reply(lane, KEYS[2])[8], '^(%d+)') or '0')
 if epoch > lane.epoch and epoch > used then
   redis.call('HSET', KEYS[1], 'layout', LAYOUT, 'scripts', FORM, 'epoch', ARGV[2], 'n', '0', 'digest', ARGV[3], 'open', '0')
   redis.call('HDEL', KEYS[1], 'run_id', 'replid', 'opened_at')

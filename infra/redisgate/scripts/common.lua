@@ -27,7 +27,7 @@ local function read_lane(key, token)
   local exists = v[1] == LAYOUT
   local same = exists and run and replid and v[6] == run and v[7] == replid
   return {
-    exists = exists, foreign = v[1] and not exists,
+    key = key, exists = exists, foreign = v[1] and not exists,
     epoch = tonumber(v[2] or '0'), n = tonumber(v[3] or '0'), digest = v[4] or '',
     open = exists and v[5] == '1', same = same, opened = v[8] or '0',
     run = run, replid = replid, now = micros(),
@@ -48,9 +48,13 @@ end
 
 local function flag(b) return b and 1 or 0 end
 
+-- The newest entry is the cut where everything was cut.
 local function lane_reply(l, journal)
+  local cut = redis.call('HMGET', l.key, 'cut', 'cut_digest')
+  local last = last_id(journal)
+  if last == '' then last = cut[1] or '' end
   return {flag(l.exists), flag(l.open), flag(l.same), server_name(l), int(l.epoch), int(l.n), l.digest,
-    last_id(journal), int(l.now), l.opened}
+    last, int(l.now), l.opened, cut[1] or '', cut[2] or ''}
 end
 
 -- A hash with what was read of it (f), and the writes it waits for (w).
