@@ -29,7 +29,8 @@ func (e *StillNeededError) Error() string {
 
 // CheckArchivable gives a *StillNeededError when a record at these positions is of
 // a sale that was not cleaned up: its gate, its views and its owners still ask for
-// it.
+// it. Of a sale whose first records went with an older part only the end is looked
+// at.
 func CheckArchivable(ctx context.Context, env *Env, log SalesIn, sales SaleFold, first, last int64) error {
 	ids, err := log.SalesIn(ctx, first, last)
 	if err != nil {

@@ -60,6 +60,10 @@ func pageNeeds(page []accepted, lanes ...int) eventstore.Needs {
 				needs.Guards = append(needs.Guards, stream)
 			}
 		}
+		if sale := domain.SaleStream(p.Sale); !seen[sale] {
+			seen[sale] = true
+			needs.Streams = append(needs.Streams, sale)
+		}
 		key := eventstore.ClaimKey{SaleID: p.Sale, BuyerID: p.Buyer}
 		if p.bad == nil && !claims[key] {
 			claims[key] = true
@@ -120,6 +124,10 @@ func (d *draft) add(a *accepted) error {
 	}
 	if a.bad != nil {
 		return d.reject(a, domain.RejectedPoison, a.bad.Error())
+	}
+	if d.look.Stream(domain.SaleStream(a.Sale)).Type == cleanedType() {
+		// Only an older copy of a gate still holds it: its books are closed.
+		return d.reject(a, domain.RejectedLost, "the sale was cleaned up before this was recorded")
 	}
 	claims := d.claimsOf(a)
 	if reason, detail := d.judge(a, claims); reason != "" {

@@ -187,7 +187,7 @@ func (k *Kept) offerOne(ctx context.Context, lane int, r Reservation) error {
 		k.env.Log.Info("acknowledged purchase offered again", "order_id", r.Order, "buyer_id", r.Buyer, "sale_id", r.Place.Sale, "gate", v.Outcome.String())
 		return nil
 	case v.Outcome == domain.NotReady:
-		return nil // ask again
+		return k.withoutSale(ctx, lane, r)
 	}
 	ref, err := domain.ParseOrderID(r.Order)
 	if err != nil {
@@ -201,4 +201,22 @@ func (k *Kept) offerOne(ctx context.Context, lane int, r Reservation) error {
 	}
 	k.drop(lane, r.Order)
 	return nil
+}
+
+// withoutSale gives an acknowledged purchase up where its sale is over for the
+// log; otherwise the gate is asked again later.
+func (k *Kept) withoutSale(ctx context.Context, lane int, r Reservation) error {
+	states, err := k.log.States(ctx, []string{domain.SaleStream(r.Place.Sale)})
+	if err != nil || !saleOver(states[0]) {
+		return err
+	}
+	ref, err := domain.ParseOrderID(r.Order)
+	if err != nil {
+		return err
+	}
+	gone, err := k.lost.DeclareSaleLost(ctx, ref, r.Buyer)
+	if err == nil && gone {
+		k.drop(lane, r.Order)
+	}
+	return err
 }

@@ -54,9 +54,13 @@ func (l *Lost) Declare(ctx context.Context, ref domain.OrderRef, buyer string) e
 	return ErrUnresolved
 }
 
-// DeclareSaleLost declares an order of a sale that the log does not have (it was put
-// back to an older state): nothing of it can ever be recorded, whatever the gate
-// holds. False where the log has the sale.
+// saleOver tells from where a sale's stream stands that nothing more of it can be
+// recorded: it was cleaned up, or the log does not have it.
+func saleOver(s eventstore.StreamState) bool { return s.Version == 0 || s.Type == cleanedType() }
+
+// DeclareSaleLost declares an order of a sale that was cleaned up, or that the log
+// does not have (it was put back to an older state): nothing of it can ever be
+// recorded, whatever the gate holds. False where the sale lives.
 func (l *Lost) DeclareSaleLost(ctx context.Context, ref domain.OrderRef, buyer string) (gone bool, err error) {
 	stream, sale := domain.OrderStream(ref.ID), domain.SaleStream(ref.Place.Sale)
 	ev, err := l.lost(ref, buyer)
@@ -66,7 +70,7 @@ func (l *Lost) DeclareSaleLost(ctx context.Context, ref domain.OrderRef, buyer s
 	_, err = l.Log.Submit(ctx, eventstore.Work{
 		Needs: eventstore.Needs{Streams: []string{stream, sale}},
 		Decide: func(look eventstore.Look) (*eventstore.Group, error) {
-			gone = look.Stream(sale).Version == 0
+			gone = saleOver(look.Stream(sale))
 			if !gone || look.Stream(stream).Version > 0 {
 				return nil, nil
 			}

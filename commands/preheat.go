@@ -19,6 +19,10 @@ func (k *Keeper) preheat(ctx context.Context, b saleBucket) error {
 	if err != nil {
 		return fmt.Errorf("look at sale %s: %w", b.place.Sale, err)
 	}
+	// Asked after the look: what was removed before it was cleaned up before it.
+	if sale, err := k.sales.Fold(ctx, b.place.Sale); err != nil || sale.Cleaned {
+		return err
+	}
 	switch seen.Sale.State {
 	case HashMissing:
 		return k.preheatSale(ctx, b)

@@ -116,7 +116,7 @@ func (s *Sales) revalidate(ctx context.Context, c *cachedSale, sale FoldedSale) 
 	defer c.refresh.Unlock()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.opts.Budget)
 	defer cancel()
-	fresh, wentBack, err := s.forward(ctx, sale)
+	fresh, wentBack, err := s.current(ctx, sale)
 	if errors.Is(err, eventstore.ErrUnavailable) || ctx.Err() != nil {
 		s.put(c, sale, false) // asked: the next question waits its turn
 		return sale, nil
@@ -172,7 +172,7 @@ func (s *Sales) forget(id string) {
 
 // Fold reads a sale from the log now, and keeps it.
 func (s *Sales) Fold(ctx context.Context, id string) (FoldedSale, error) {
-	sale, _, err := s.forward(ctx, FoldedSale{Sale: domain.Sale{ID: id}})
+	sale, _, err := s.current(ctx, FoldedSale{Sale: domain.Sale{ID: id}})
 	if err != nil {
 		return FoldedSale{}, err
 	}
@@ -189,6 +189,23 @@ func (s *Sales) Fold(ctx context.Context, id string) (FoldedSale, error) {
 	s.mu.Unlock()
 	s.put(c, sale, false)
 	return sale, nil
+}
+
+// current is forward that also answers for a sale that was cleaned up and whose
+// records were archived since: that it is over, if nothing more is known of it.
+func (s *Sales) current(ctx context.Context, sale FoldedSale) (fresh FoldedSale, wentBack bool, err error) {
+	fresh, wentBack, err = s.forward(ctx, sale)
+	if err == nil || errors.Is(err, eventstore.ErrUnavailable) || ctx.Err() != nil {
+		return fresh, wentBack, err
+	}
+	states, failed := s.store.States(ctx, []string{domain.SaleStream(sale.ID)})
+	if failed != nil || states[0].Type != cleanedType() {
+		return fresh, wentBack, err
+	}
+	if mark := markOf(states[0]); sale.Mark != mark {
+		sale = FoldedSale{Sale: domain.Sale{ID: sale.ID, Version: mark.Number, Cleaned: true}, Mark: mark}
+	}
+	return sale, false, nil
 }
 
 // forward folds what came after sale in its stream. Where the stream does not
