@@ -20,14 +20,15 @@ type AdminSaleView struct {
 	EligibleTiers  []string        `json:"eligible_tiers" nullable:"false"`
 	RequireTicket  bool            `json:"require_ticket"`
 	AutoOpen       bool            `json:"auto_open"`
-	Pauses         []string        `json:"pauses" nullable:"false" doc:"Why nothing is sold"`
+	Pauses         []string        `json:"pauses" nullable:"false" doc:"Why nothing is sold: operator, drift, recovery. Each is taken away by itself"`
 	Items          []AdminItemView `json:"items" nullable:"false"`
 }
 
 // AdminItemView is one thing on sale as operators see it.
 type AdminItemView struct {
 	ItemView
-	Stock int64 `json:"stock"`
+	Stock     int64 `json:"stock"`
+	Overdraft int64 `json:"overdraft" doc:"Units beyond the stock that the log may accept to keep a promise that the gate forgot"`
 }
 
 // adminView shapes a sale as it was just folded. Sold-out marks are asked for,
@@ -36,21 +37,41 @@ func (s *Server) adminView(ctx context.Context, sale commands.FoldedSale) AdminS
 	now := s.Now()
 	answer := commands.SaleAnswer{FoldedSale: sale, State: sale.StateAt(now), ServerTime: now}
 	if shown, err := s.Shower.Show(ctx, sale.ID); err == nil {
-		answer.SoldOut = shown.SoldOut
+		answer.SoldOut, answer.Recovering = shown.SoldOut, shown.Recovering
 	}
+	pauses := answer.Pauses()
 	t := sale.Terms
 	v := AdminSaleView{
 		SaleView: saleView(answer), OrdersPerBuyer: t.OrdersPerBuyer, Rebuy: t.Rebuy, Buckets: t.Buckets, Tokens: t.Tokens,
 		PaymentWindow: t.PaymentWindow, EligibleTiers: append([]string{}, t.EligibleTiers...), RequireTicket: t.RequireTicket,
-		AutoOpen: t.AutoOpen, Pauses: make([]string, len(sale.Pauses)), Items: make([]AdminItemView, len(t.Items)),
+		AutoOpen: t.AutoOpen, Pauses: make([]string, len(pauses)), Items: make([]AdminItemView, len(t.Items)),
 	}
-	for i, p := range sale.Pauses {
+	for i, p := range pauses {
 		v.Pauses[i] = string(p)
 	}
 	for i, item := range v.SaleView.Items {
-		v.Items[i] = AdminItemView{ItemView: item, Stock: t.Items[i].Stock}
+		v.Items[i] = AdminItemView{ItemView: item, Stock: t.Items[i].Stock, Overdraft: t.Items[i].Overdraft}
 	}
 	return v
+}
+
+type showRequest struct {
+	Sale string `path:"sale"`
+}
+
+type showAnswer struct {
+	Body AdminSaleView
+}
+
+// showSale shows a sale to operators.
+func (s *Server) showSale(ctx context.Context, in *showRequest) (*showAnswer, error) {
+	shown, err := s.Shower.Show(ctx, in.Sale)
+	if err != nil {
+		return nil, err
+	}
+	view := s.adminView(ctx, shown.FoldedSale)
+	view.State = string(shown.State)
+	return &showAnswer{Body: view}, nil
 }
 
 type createRequest struct {
@@ -151,6 +172,8 @@ type ItemBody struct {
 	Currency string        `json:"currency" doc:"ISO 4217" example:"CNY"`
 	Stock    int64         `json:"stock" minimum:"0" maximum:"2147483647"`
 	Release  []TrancheBody `json:"release,omitempty" maxItems:"100" doc:"Parts of the stock that come on sale later"`
+	// Overdraft is at most Stock.
+	Overdraft int64 `json:"overdraft,omitempty" minimum:"0" maximum:"2147483647" doc:"Units beyond the stock that are sold rather than break a promise which the gate forgot; 0 when left out, at most the stock"`
 }
 
 // TrancheBody is a part of the stock that comes on sale at a time.

@@ -76,9 +76,10 @@ func (f *fakeFinder) List(ctx context.Context, sale, buyer string, limit int, cu
 }
 
 type fakeShower struct {
-	mu      sync.Mutex
-	soldOut bool
-	err     error
+	mu         sync.Mutex
+	soldOut    bool
+	recovering bool
+	err        error
 }
 
 func saleTerms() domain.SaleTerms {
@@ -100,7 +101,7 @@ func (f *fakeShower) Show(_ context.Context, id string) (commands.SaleAnswer, er
 	}
 	return commands.SaleAnswer{
 		FoldedSale: commands.FoldedSale{Sale: domain.Sale{ID: id, Version: 3, Terms: saleTerms()}},
-		State:      domain.SaleStateOpen, ServerTime: time.Now(), SoldOut: map[string]bool{"shoe-42": f.soldOut},
+		State:      domain.SaleStateOpen, ServerTime: time.Now(), SoldOut: map[string]bool{"shoe-42": f.soldOut}, Recovering: f.recovering,
 	}, nil
 }
 
@@ -156,6 +157,23 @@ func (f *fakeOperator) Close(_ context.Context, sale string, actor commands.Acto
 	return f.do("close", sale, actor, saleTerms())
 }
 
+func (f *fakeOperator) Release(_ context.Context, r commands.Release, actor commands.Actor) (commands.Released, error) {
+	if _, err := f.do("release", r.Sale, actor, saleTerms()); err != nil {
+		return commands.Released{}, err
+	}
+	return commands.Released{Released: 5 + r.Quantity, Available: r.Quantity}, nil
+}
+
+// fakeRehydrator knows the test sale.
+type fakeRehydrator struct{}
+
+func (fakeRehydrator) Rehydrate(_ context.Context, sale string, _ func(commands.RehydrateProgress)) (commands.Rehydration, error) {
+	if sale != testSale {
+		return commands.Rehydration{}, &domain.Problem{Code: domain.CodeSaleNotFound}
+	}
+	return commands.Rehydration{Sale: sale, Lanes: []commands.LaneRehydrated{}, Events: 3}, nil
+}
+
 // house is an API on a real listener over fakes.
 type house struct {
 	t         testing.TB
@@ -196,7 +214,7 @@ func newHouse(t testing.TB, change func(*Deps, *Options)) *house {
 		t.Fatal(err)
 	}
 	deps := Deps{
-		Purchaser: h.purchaser, Finder: h.finder, Shower: h.shower, Operator: h.operator, Verifier: verifier,
+		Purchaser: h.purchaser, Finder: h.finder, Shower: h.shower, Operator: h.operator, Rehydrator: fakeRehydrator{}, Verifier: verifier,
 		Log: slog.New(slog.NewJSONHandler(h.log, nil)), Now: time.Now,
 		Prover: fakeProver(nil),
 	}

@@ -48,6 +48,13 @@ const (
 
 // routes is the one list of routes.
 func (s *Server) routes() []route {
+
+	pathAdminOrder   = "/api/v1/admin/orders/{order}"
+	pathAdminCancel  = "/api/v1/admin/orders/{order}/cancellation"
+	pathAdminPayment = "/api/v1/admin/orders/{order}/payment"
+	pathOneAdmin  = "/api/v1/admin/sales/{sale}"
+	pathReleases  = "/api/v1/admin/sales/{sale}/items/{sku}/releases"
+	pathRehydrate = "/api/v1/admin/sales/{sale}/rehydration"
 	steer := func(path, id, summary string, do steering) route {
 		return route{Operation: op(http.MethodPost, path, id, summary, 401, 403, 404, 409, 422, 503),
 			access: admin, body: s.checkedBody(true), add: typed(s.steer(id, do))}
@@ -78,6 +85,11 @@ func op(method, path, id, summary string, refusals ...int) huma.Operation {
 
 func described(o huma.Operation, text string) huma.Operation {
 	o.Description = text
+		{Operation: op(http.MethodGet, pathOneAdmin, "show-sale", "One sale, as operators see it", 401, 403, 404, 503), access: admin, add: typed(s.showSale)},
+		{Operation: op(http.MethodPost, pathReleases, "release-stock", "Put more units of an item on sale", 400, 401, 403, 404, 410, 413, 415, 422, 503),
+			access: admin, body: s.checkedBody(false), add: typed(s.release)},
+		{Operation: described(op(http.MethodPost, pathRehydrate, "rehydrate-sale", "Build the gate of a sale again from the log", 401, 403, 404, 410, 503), rehydrateDescription),
+			access: admin, add: typed(s.rehydrate)},
 	return o
 }
 

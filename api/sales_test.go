@@ -109,7 +109,7 @@ func TestEverythingAnAdminSetsReachesTheCommand(t *testing.T) {
 	got := h.admin(http.MethodPost, "/api/v1/admin/sales", `{"title":"T","opens_at":"2027-01-01T00:00:00Z","closes_at":"2027-01-02T00:00:00Z",
 		"limit_per_buyer":3,"orders_per_buyer":2,"rebuy":true,"strategy":"redis-sync","buckets":4,"tokens":9,"payment_window":60,
 		"eligible_tiers":["gold"],"require_ticket":true,"auto_open":false,
-		"items":[{"sku":"a","price":"7","currency":"JPY","stock":5,"release":[{"at":"2027-01-01T12:00:00Z","quantity":2}]}]}`)
+		"items":[{"sku":"a","price":"7","currency":"JPY","stock":5,"overdraft":2,"release":[{"at":"2027-01-01T12:00:00Z","quantity":2}]}]}`)
 	if got.Status != http.StatusCreated {
 		t.Fatalf("got status %d, want 201\n%s", got.Status, got.Body)
 	}
@@ -117,7 +117,7 @@ func TestEverythingAnAdminSetsReachesTheCommand(t *testing.T) {
 	want := domain.SaleTerms{
 		Title: "T", OpensAt: day, ClosesAt: day.AddDate(0, 0, 1), LimitPerBuyer: 3, OrdersPerBuyer: 2, Rebuy: true,
 		Strategy: domain.StrategyRedisSync, Buckets: 4, Tokens: 9, PaymentWindow: 60, EligibleTiers: []string{"gold"}, RequireTicket: true,
-		Items: []domain.ItemTerms{{SKU: "a", Price: domain.Money{Minor: 7, Currency: "JPY"}, Stock: 5,
+		Items: []domain.ItemTerms{{SKU: "a", Price: domain.Money{Minor: 7, Currency: "JPY"}, Stock: 5, Overdraft: 2,
 			Release: []domain.Tranche{{At: day.Add(12 * time.Hour), Quantity: 2}}}},
 	}
 	if diff := cmp.Diff(want, h.operator.terms); diff != "" {

@@ -23,9 +23,11 @@ type Deps struct {
 	Prover    Prover
 	Shower    Shower
 	Operator  Operator
-	Verifier  Verifier
-	Log       *slog.Logger
-	Now       func() time.Time
+	// Rehydrator serves the route of a rehydration; without it there is none.
+	Rehydrator Rehydrator
+	Verifier   Verifier
+	Log        *slog.Logger
+	Now        func() time.Time
 	// Metrics counts answers; nil counts nothing.
 	Metrics Metrics
 	// Scrape answers /metrics; without it there is no such route.

@@ -17,7 +17,7 @@ func (b *SaleBody) terms() (domain.SaleTerms, []domain.FieldError) {
 	}
 	for i, item := range b.Items {
 		at := func(name string) string { return fmt.Sprintf("items[%d].%s", i, name) }
-		read := domain.ItemTerms{SKU: item.SKU, Title: item.Title, Price: r.money(at, item.Price, item.Currency), Stock: item.Stock}
+		read := domain.ItemTerms{SKU: item.SKU, Title: item.Title, Price: r.money(at, item.Price, item.Currency), Stock: item.Stock, Overdraft: item.Overdraft}
 		for j, tranche := range item.Release {
 			read.Release = append(read.Release, domain.Tranche{
 				At: r.instant(at(fmt.Sprintf("release[%d].at", j)), tranche.At), Quantity: tranche.Quantity,

@@ -127,6 +127,11 @@ func (f *Follower) remember(stream string, m eventstore.Mark) {
 // CatchUpStock brings a stock hash to the head of its stream and gives the place
 // it stands at then. ErrHashMissing, ErrNotPrefix: it must be built again.
 func (f *Follower) CatchUpStock(ctx context.Context, place domain.Place, sku string) (eventstore.Mark, error) {
+	return f.catchUpStock(ctx, place, sku, func(int) {})
+}
+
+// catchUpStock is CatchUpStock that tells how many events went in, page by page.
+func (f *Follower) catchUpStock(ctx context.Context, place domain.Place, sku string, applied func(int)) (eventstore.Mark, error) {
 	stream := domain.StockStream(place.Sale, sku, place.Bucket)
 	for {
 		seen, err := f.gate.Peek(ctx, place, []string{sku})
@@ -144,8 +149,12 @@ func (f *Follower) CatchUpStock(ctx context.Context, place domain.Place, sku str
 		if len(records) == 0 {
 			return from, nil
 		}
-		if _, err := f.apply(ctx, place, sku, from, records); err != nil {
+		done, err := f.apply(ctx, place, sku, from, records)
+		if err != nil {
 			return from, err
+		}
+		if done {
+			applied(len(records))
 		}
 	}
 }

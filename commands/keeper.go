@@ -228,6 +228,11 @@ func (k *Keeper) locked(ctx context.Context, lane int, f func(context.Context) e
 		return fmt.Errorf("lock lane %d: %w", lane, err)
 	}
 	defer release()
+	return k.lockedWithin(ctx, wait, lane, f)
+}
+
+// lockedWithin is locked that waits for the lock until wait ends.
+func (k *Keeper) lockedWithin(ctx, wait context.Context, lane int, f func(context.Context) error) error {
 	work, stop := context.WithCancel(ctx)
 	defer stop()
 	defer context.AfterFunc(held, stop)()
@@ -249,10 +254,17 @@ func (k *Keeper) ensureLane(ctx context.Context, lane int) error {
 		return nil
 	}
 	began := k.env.Now()
-	err = k.recoverLane(ctx, lane, state)
+	epoch, err := k.recoverLane(ctx, lane, seen, w)
 	k.mu.Lock()
 	again := k.failing[lane]
 	k.failing[lane] = err != nil
+	_, err = k.recoverNow(ctx, lane, state, recoveryWish{})
+	return err
+}
+
+// recoverNow recovers the lane whether it needs it or not, and tells whoever
+// listens. It gives the lane's new epoch. The caller holds the lane's lock.
+func (k *Keeper) recoverNow(ctx context.Context, lane int, seen LaneState, w recoveryWish) (int64, error) {
 	if err == nil {
 		delete(k.suspect, lane)
 	}
@@ -261,10 +273,10 @@ func (k *Keeper) ensureLane(ctx context.Context, lane int) error {
 		if !again {
 			k.opts.Alarm(Alarm{Kind: AlarmRecovery, Lane: lane, Detail: err.Error()})
 		}
-		return fmt.Errorf("recover lane %d: %w", lane, err)
+		return 0, fmt.Errorf("recover lane %d: %w", lane, err)
 	}
-	k.env.Log.Info("lane recovered", "lane", lane, "took_ms", k.env.Now().Sub(began).Milliseconds())
-	return nil
+	k.env.Log.Info("lane recovered", "lane", lane, "epoch", epoch, "took_ms", k.env.Now().Sub(began).Milliseconds())
+	return epoch, nil
 }
 
 // Preheat makes the gate ready for a sale, and changes nothing that is sold: a

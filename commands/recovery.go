@@ -18,12 +18,34 @@ var ErrOvertaken = errors.New("another recovery of this lane is ahead")
 // epoch, and what is missing becomes a closed stub; (3) the journal is read from
 // its cut; (4) what is undecided is recorded, each page checking that the epoch
 // is still ours; (5) the streams are applied to their heads; (6) the lane opens
-// if both epochs are still ours. The caller holds the lane's lock.
-func (k *Keeper) recoverLane(ctx context.Context, lane int, seen LaneState) error {
+// if both epochs are still ours. It gives that epoch. The caller holds the lane's
+// lock.
+func (k *Keeper) recoverLane(ctx context.Context, lane int, seen LaneState, w recoveryWish) (int64, error) {
 	epoch, err := k.raiseEpoch(ctx, lane, seen)
 	if err != nil {
-		return err
+		return 0, err
 	}
+	return epoch, k.recoverUnder(ctx, lane, epoch, w)
+}
+
+// recoveryWish is what a recovery does beyond what is needed.
+type recoveryWish struct {
+	// fresh tells whether the stock hashes of a sale start again from version 0
+	// although they look well. Nil: of none.
+	fresh func(sale string) bool
+	// applied is told how many events went into the gate, page by page. Nil: nobody.
+	applied func(events int)
+}
+
+func (w recoveryWish) reset(b saleBucket) []string {
+	if w.fresh == nil || !w.fresh(b.place.Sale) {
+		return nil
+	}
+	return b.skus
+}
+
+// recoverUnder is everything of a recovery after the epoch was raised.
+func (k *Keeper) recoverUnder(ctx context.Context, lane int, epoch int64, w recoveryWish) error {
 	k.env.step("recovery.after-epoch")
 	state, err := k.gate.CloseLane(ctx, lane, epoch)
 	if err != nil {
@@ -38,7 +60,7 @@ func (k *Keeper) recoverLane(ctx context.Context, lane int, seen LaneState) erro
 		return err
 	}
 	for _, b := range all[lane] {
-		if err := k.stub(ctx, b, nil, epoch); err != nil {
+		if err := k.stub(ctx, b, w.reset(b), epoch); err != nil {
 			return err
 		}
 	}
@@ -47,7 +69,7 @@ func (k *Keeper) recoverLane(ctx context.Context, lane int, seen LaneState) erro
 	}
 	k.env.step("recovery.after-drain")
 	for _, b := range all[lane] {
-		if err := k.rebuild(ctx, b, epoch); err != nil {
+		if err := k.rebuild(ctx, b, epoch, w); err != nil {
 			return err
 		}
 	}
@@ -246,9 +268,12 @@ const rebuildTries = 20
 
 // rebuild brings a bucket's record and stock hashes to the heads of their
 // streams and opens them, inside the closed lane.
-func (k *Keeper) rebuild(ctx context.Context, b saleBucket, epoch int64) error {
+func (k *Keeper) rebuild(ctx context.Context, b saleBucket, epoch int64, w recoveryWish) error {
+	if w.applied == nil {
+		w.applied = func(int) {}
+	}
 	for range rebuildTries {
-		marks, err := k.bringUp(ctx, b, epoch)
+		marks, err := k.bringUp(ctx, b, epoch, w.applied)
 		if err != nil {
 			return err
 		}
@@ -267,17 +292,17 @@ func (k *Keeper) rebuild(ctx context.Context, b saleBucket, epoch int64) error {
 	return fmt.Errorf("open sale %s: its streams did not hold still", b.place.Sale)
 }
 
-func (k *Keeper) bringUp(ctx context.Context, b saleBucket, epoch int64) (HashMarks, error) {
+func (k *Keeper) bringUp(ctx context.Context, b saleBucket, epoch int64, applied func(int)) (HashMarks, error) {
 	mark, err := k.follow.CatchUpSale(ctx, k.sales, b.place)
 	if err != nil {
 		return HashMarks{}, err
 	}
 	marks := HashMarks{Sale: mark, SKUs: b.skus}
 	for _, sku := range b.skus {
-		mark, err := k.follow.CatchUpStock(ctx, b.place, sku)
+		mark, err := k.follow.catchUpStock(ctx, b.place, sku, applied)
 		if errors.Is(err, ErrNotPrefix) {
 			if err = k.stub(ctx, b, []string{sku}, epoch); err == nil {
-				mark, err = k.follow.CatchUpStock(ctx, b.place, sku)
+				mark, err = k.follow.catchUpStock(ctx, b.place, sku, applied)
 			}
 		}
 		if err != nil {

@@ -2,6 +2,7 @@ package commands
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -14,6 +15,9 @@ type SaleAnswer struct {
 	FoldedSale
 	State      domain.SaleState
 	ServerTime time.Time
+	// Recovering: the gate of an open or paused sale is closed until it was built
+	// again from the log.
+	Recovering bool
 	// SoldOut says per SKU whether no unit was left a moment ago. It is advice for
 	// pages; only a purchase is judged exactly.
 	SoldOut map[string]bool
@@ -81,7 +85,7 @@ func (s *Shower) show(ctx context.Context, sale FoldedSale) SaleAnswer {
 	if state == domain.SaleStateOpen && look.paused {
 		state = domain.SaleStatePaused
 	}
-	return SaleAnswer{FoldedSale: sale, State: state, ServerTime: now, SoldOut: look.soldOut}
+	return SaleAnswer{FoldedSale: sale, State: state, ServerTime: now, SoldOut: look.soldOut, Recovering: look.paused}
 }
 
 func (s *Shower) look(ctx context.Context, sale domain.Sale, now time.Time) saleLook {
@@ -119,6 +123,16 @@ func (s *Shower) askOrGuess(ctx context.Context, sale domain.Sale, now time.Time
 	s.away = s.Env.Now()
 	s.mu.Unlock()
 	return s.fromGuards(ctx, sale)
+}
+
+// Pauses lists every reason for which nothing is sold: those of the log, and
+// recovery.
+func (a SaleAnswer) Pauses() []domain.PauseReason {
+	pauses := slices.Clone(a.Sale.Pauses)
+	if a.Recovering {
+		pauses = append(pauses, domain.PausedByRecovery)
+	}
+	return pauses
 }
 
 // ask sums what the gate has left over the buckets.

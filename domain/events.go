@@ -96,6 +96,7 @@ type PauseReason string
 const (
 	PausedByOperator PauseReason = "operator"
 	PausedByDrift    PauseReason = "drift"
+	PausedByRecovery PauseReason = "recovery"
 )
 
 // SaleClosed ends a sale before its time.

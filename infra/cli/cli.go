@@ -38,6 +38,7 @@ type program struct {
 	Rebuild     rebuildCmd     `cmd:"" help:"Fold views again from the log, while people read them."`
 	DeadLetters deadLettersCmd `cmd:"" help:"List, show, retry and drop events that a view could not apply."`
 	Reconcile   reconcileCmd   `cmd:"" help:"Compare gate, log and views of every sale and report what differs."`
+	Rehydrate   rehydrateCmd   `cmd:"" help:"Build the gate again from the log, under a new epoch."`
 	Token       tokenCmd       `cmd:"" help:"Print a signed token for a buyer."`
 	Version     versionCmd     `cmd:"" help:"Print the versions of module, Go and schema."`
 }

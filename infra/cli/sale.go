@@ -9,19 +9,23 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"strings"
 	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
 
 	"seckill/api"
 	"seckill/domain"
 )
 
 type saleCmd struct {
-	Create saleCreateCmd `cmd:"" help:"Schedule a sale."`
-	List   saleListCmd   `cmd:"" help:"List every sale."`
-	Show   saleShowCmd   `cmd:"" help:"Show one sale."`
-	Close  saleCloseCmd  `cmd:"" help:"End a sale for good."`
-	Pause  salePauseCmd  `cmd:"" help:"Stop selling for a while."`
-	Resume saleResumeCmd `cmd:"" help:"Sell again."`
+	Create  saleCreateCmd  `cmd:"" help:"Schedule a sale."`
+	List    saleListCmd    `cmd:"" help:"List every sale."`
+	Show    saleShowCmd    `cmd:"" help:"Show one sale."`
+	Release saleReleaseCmd `cmd:"" help:"Put more units of an item on sale."`
+	Close   saleCloseCmd   `cmd:"" help:"End a sale for good."`
+	Pause   salePauseCmd   `cmd:"" help:"Stop selling for a while."`
+	Resume  saleResumeCmd  `cmd:"" help:"Sell again."`
 }
 
 type saleCreateCmd struct {
@@ -156,14 +160,42 @@ type saleShowCmd struct {
 // Run shows one sale.
 func (s *saleShowCmd) Run(c console) error {
 	return c.withAPI(func(ctx context.Context, in inside) error {
-		var sale api.SaleView
-		if err := in.ask(ctx, http.MethodGet, "/api/v1/sales/"+url.PathEscape(s.Sale), nil, &sale); err != nil {
+		var sale api.AdminSaleView
+		if err := in.ask(ctx, http.MethodGet, "/api/v1/admin/sales/"+url.PathEscape(s.Sale), nil, &sale); err != nil {
 			return err
 		}
-		if s.JSON {
-			return c.json(sale)
+		if len(sale.Pauses) > 0 {
+			c.say("Nothing is sold: %s.", strings.Join(sale.Pauses, ", "))
 		}
-		return c.printSales([]api.SaleView{sale})
+		return c.printSale(sale, s.JSON)
+	})
+}
+
+type saleReleaseCmd struct {
+	Sale     string `required:"" placeholder:"ID" help:"The sale's id."`
+	SKU      string `name:"sku" required:"" placeholder:"SKU" help:"The item."`
+	Quantity int64  `required:"" placeholder:"N" help:"How many units more."`
+	JSON     bool   `name:"json" help:"Print JSON."`
+}
+
+// Run puts more units on sale.
+func (s *saleReleaseCmd) Run(c console) error {
+	return c.withAPI(func(ctx context.Context, in inside) error {
+		if err := in.checkLog(ctx); err != nil {
+			return err
+		}
+		var done api.ReleaseAnswer
+		path := "/api/v1/admin/sales/" + url.PathEscape(s.Sale) + "/items/" + url.PathEscape(s.SKU) + "/releases"
+		if err := in.ask(ctx, http.MethodPost, path, api.ReleaseBody{Quantity: s.Quantity}, &done); err != nil {
+			return wrongSale(err)
+		}
+		if s.JSON {
+			return c.json(done)
+		}
+		t := newTable("item", "released", "left")
+		numbers(t, 2, 3)
+		t.AppendRow(table.Row{s.SKU, done.Released, done.Available})
+		return c.print(t)
 	})
 }
 

@@ -17,7 +17,7 @@ import (
 // answers: its health and its metrics.
 func (a *app) newServer(verifier api.Verifier, serviceOnly bool) (*api.Server, error) {
 	server, err := api.New(api.Deps{
-		Purchaser: a.purchaser, Finder: a.finder, Prover: &commands.Prover{Env: a.env, Log: a.sink}, Shower: a.shower, Operator: a.operator, Verifier: verifier,
+		Purchaser: a.purchaser, Finder: a.finder, Prover: &commands.Prover{Env: a.env, Log: a.sink}, Shower: a.shower, Operator: a.operator, Rehydrator: a.keeper, Verifier: verifier,
 		Log: a.log, Now: a.env.Now, Metrics: a.metrics, Scrape: a.metrics.Handler(), Checks: a.checks(verifier),
 	}, api.Options{Away: storeAway, ServiceOnly: serviceOnly})
 	if err != nil {
