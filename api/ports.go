@@ -33,6 +33,12 @@ type Operator interface {
 	Pause(ctx context.Context, sale string, reason domain.PauseReason, actor commands.Actor) (commands.FoldedSale, error)
 	Resume(ctx context.Context, sale string, reason domain.PauseReason, actor commands.Actor) (commands.FoldedSale, error)
 	Close(ctx context.Context, sale string, actor commands.Actor) (commands.FoldedSale, error)
+	Release(ctx context.Context, r commands.Release, actor commands.Actor) (commands.Released, error)
+}
+
+// Rehydrator builds the gate of a sale again from the log.
+type Rehydrator interface {
+	Rehydrate(ctx context.Context, sale string, tell func(commands.RehydrateProgress)) (commands.Rehydration, error)
 }
 
 // Metrics is told what was answered. Labels come from PurchaseOutcomes and
@@ -51,12 +57,6 @@ func (noMetrics) Purchase(string, time.Duration)     {}
 func (noMetrics) Request(string, int, time.Duration) {}
 
 // Check is one thing that must hold before this node takes requests.
-	Release(ctx context.Context, r commands.Release, actor commands.Actor) (commands.Released, error)
-}
-
-// Rehydrator builds the gate of a sale again from the log.
-type Rehydrator interface {
-	Rehydrate(ctx context.Context, sale string, tell func(commands.RehydrateProgress)) (commands.Rehydration, error)
 type Check struct {
 	Name string
 	// Ready gives nil when it holds. It is given two seconds.

@@ -44,10 +44,6 @@ const (
 	pathClose     = "/api/v1/admin/sales/{sale}/close"
 	pathPause     = "/api/v1/admin/sales/{sale}/pause"
 	pathResume    = "/api/v1/admin/sales/{sale}/resume"
-)
-
-// routes is the one list of routes.
-func (s *Server) routes() []route {
 
 	pathAdminOrder   = "/api/v1/admin/orders/{order}"
 	pathAdminCancel  = "/api/v1/admin/orders/{order}/cancellation"
@@ -55,6 +51,10 @@ func (s *Server) routes() []route {
 	pathOneAdmin  = "/api/v1/admin/sales/{sale}"
 	pathReleases  = "/api/v1/admin/sales/{sale}/items/{sku}/releases"
 	pathRehydrate = "/api/v1/admin/sales/{sale}/rehydration"
+)
+
+// routes is the one list of routes.
+func (s *Server) routes() []route {
 	steer := func(path, id, summary string, do steering) route {
 		return route{Operation: op(http.MethodPost, path, id, summary, 401, 403, 404, 409, 422, 503),
 			access: admin, body: s.checkedBody(true), add: typed(s.steer(id, do))}
@@ -71,6 +71,11 @@ func (s *Server) routes() []route {
 		steer(pathClose, "close-sale", "End a sale for good", s.Operator.Close),
 		steer(pathPause, "pause-sale", "Stop selling for a while", reasoned(s.Operator.Pause, domain.PausedByOperator)),
 		steer(pathResume, "resume-sale", "Sell again", reasoned(s.Operator.Resume, domain.PausedByOperator)),
+		{Operation: op(http.MethodGet, pathOneAdmin, "show-sale", "One sale, as operators see it", 401, 403, 404, 503), access: admin, add: typed(s.showSale)},
+		{Operation: op(http.MethodPost, pathReleases, "release-stock", "Put more units of an item on sale", 400, 401, 403, 404, 410, 413, 415, 422, 503),
+			access: admin, body: s.checkedBody(false), add: typed(s.release)},
+		{Operation: described(op(http.MethodPost, pathRehydrate, "rehydrate-sale", "Build the gate of a sale again from the log", 401, 403, 404, 410, 503), rehydrateDescription),
+			access: admin, add: typed(s.rehydrate)},
 		{Operation: served(op(http.MethodGet, "/healthz", "healthz", "Whether the process lives"), "application/json"), add: plain(s.healthz)},
 		{Operation: served(op(http.MethodGet, "/readyz", "readyz", "Whether this node can take requests", 503), "application/json"), add: plain(s.readyz)},
 		{Operation: served(op(http.MethodGet, "/openapi.yaml", "openapi", "This document"), "application/yaml"), add: plain(s.openapi)},
@@ -85,11 +90,6 @@ func op(method, path, id, summary string, refusals ...int) huma.Operation {
 
 func described(o huma.Operation, text string) huma.Operation {
 	o.Description = text
-		{Operation: op(http.MethodGet, pathOneAdmin, "show-sale", "One sale, as operators see it", 401, 403, 404, 503), access: admin, add: typed(s.showSale)},
-		{Operation: op(http.MethodPost, pathReleases, "release-stock", "Put more units of an item on sale", 400, 401, 403, 404, 410, 413, 415, 422, 503),
-			access: admin, body: s.checkedBody(false), add: typed(s.release)},
-		{Operation: described(op(http.MethodPost, pathRehydrate, "rehydrate-sale", "Build the gate of a sale again from the log", 401, 403, 404, 410, 503), rehydrateDescription),
-			access: admin, add: typed(s.rehydrate)},
 	return o
 }
 

@@ -223,16 +223,16 @@ func laneLock(lane int) string { return fmt.Sprintf("lane-%d", lane) }
 func (k *Keeper) locked(ctx context.Context, lane int, f func(context.Context) error) error {
 	wait, cancel := context.WithTimeout(ctx, k.opts.Wait)
 	defer cancel()
-	held, release, err := k.locks.Lock(wait, laneLock(lane))
-	if err != nil {
-		return fmt.Errorf("lock lane %d: %w", lane, err)
-	}
-	defer release()
 	return k.lockedWithin(ctx, wait, lane, f)
 }
 
 // lockedWithin is locked that waits for the lock until wait ends.
 func (k *Keeper) lockedWithin(ctx, wait context.Context, lane int, f func(context.Context) error) error {
+	held, release, err := k.locks.Lock(wait, laneLock(lane))
+	if err != nil {
+		return fmt.Errorf("lock lane %d: %w", lane, err)
+	}
+	defer release()
 	work, stop := context.WithCancel(ctx)
 	defer stop()
 	defer context.AfterFunc(held, stop)()
@@ -253,11 +253,6 @@ func (k *Keeper) ensureLane(ctx context.Context, lane int) error {
 	if k.healthy(state, cursors[0]) {
 		return nil
 	}
-	began := k.env.Now()
-	epoch, err := k.recoverLane(ctx, lane, seen, w)
-	k.mu.Lock()
-	again := k.failing[lane]
-	k.failing[lane] = err != nil
 	_, err = k.recoverNow(ctx, lane, state, recoveryWish{})
 	return err
 }
@@ -265,6 +260,11 @@ func (k *Keeper) ensureLane(ctx context.Context, lane int) error {
 // recoverNow recovers the lane whether it needs it or not, and tells whoever
 // listens. It gives the lane's new epoch. The caller holds the lane's lock.
 func (k *Keeper) recoverNow(ctx context.Context, lane int, seen LaneState, w recoveryWish) (int64, error) {
+	began := k.env.Now()
+	epoch, err := k.recoverLane(ctx, lane, seen, w)
+	k.mu.Lock()
+	again := k.failing[lane]
+	k.failing[lane] = err != nil
 	if err == nil {
 		delete(k.suspect, lane)
 	}
