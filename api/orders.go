@@ -10,18 +10,21 @@ import (
 
 // OrderView is an order as its buyer sees it. What is not known yet is null.
 type OrderView struct {
-	OrderID   string      `json:"order_id"`
-	SaleID    string      `json:"sale_id"`
-	Lines     []OrderLine `json:"lines" nullable:"false"`
-	Amount    *string     `json:"amount" nullable:"true" doc:"Decimal"`
-	Currency  *string     `json:"currency" nullable:"true"`
-	Status    string      `json:"status" enum:"queued,placed,paid,cancelled,expired,rejected"`
-	Reason    *string     `json:"reason" nullable:"true" doc:"Of a rejected order: guard, duplicate, limit, poison, lost"`
-	RefundDue bool        `json:"refund_due"`
-	PlacedAt  *time.Time  `json:"placed_at" nullable:"true" doc:"When the log decided it"`
-	PayBy     *time.Time  `json:"pay_by" nullable:"true"`
-	Version   int64       `json:"version" doc:"Give it as after to wait for the next change"`
-	TraceID   string      `json:"trace_id" doc:"Of the purchase"`
+	OrderID  string      `json:"order_id"`
+	SaleID   string      `json:"sale_id"`
+	Lines    []OrderLine `json:"lines" nullable:"false"`
+	Amount   *string     `json:"amount" nullable:"true" doc:"Decimal"`
+	Currency *string     `json:"currency" nullable:"true"`
+	Status   string      `json:"status" enum:"queued,placed,paid,cancelled,expired,rejected"`
+	Reason   *string     `json:"reason" nullable:"true" doc:"Of a rejected order: guard, duplicate, limit, poison, lost"`
+	// WaitingFor and Detail are told of a queued order; Detail of a rejected one too.
+	WaitingFor *string    `json:"waiting_for" nullable:"true" enum:"recorder,gate,log" doc:"What a queued order waits for: to be recorded, the gate, or the log"`
+	Detail     *string    `json:"detail" nullable:"true" doc:"A sentence for people about a queued or rejected order, in the language of Accept-Language (en, zh)"`
+	RefundDue  bool       `json:"refund_due"`
+	PlacedAt   *time.Time `json:"placed_at" nullable:"true" doc:"When the log decided it"`
+	PayBy      *time.Time `json:"pay_by" nullable:"true"`
+	Version    int64      `json:"version" doc:"Give it as after to wait for the next change"`
+	TraceID    string     `json:"trace_id" doc:"Of the purchase"`
 }
 
 // OrderLine is an item of an order.
@@ -37,7 +40,10 @@ type OrderList struct {
 	NextCursor string      `json:"next_cursor" doc:"Give it as cursor to read on; empty at the end"`
 }
 
-func orderView(a commands.OrderAnswer) OrderView {
+// orderView is an order as it is told in English.
+func orderView(a commands.OrderAnswer) OrderView { return orderViewIn("en", a) }
+
+func orderViewIn(language string, a commands.OrderAnswer) OrderView {
 	v := OrderView{
 		OrderID: a.ID, SaleID: a.SaleID, Lines: make([]OrderLine, len(a.Lines)), Status: string(a.Status),
 		RefundDue: a.RefundDue, PlacedAt: someTime(a.PlacedAt), PayBy: someTime(a.PayBy), Version: a.Version, TraceID: a.TraceID,
@@ -49,10 +55,19 @@ func orderView(a commands.OrderAnswer) OrderView {
 		v.Currency = &a.Amount.Currency
 	}
 	if a.Reason != "" {
-		reason := string(a.Reason)
-		v.Reason = &reason
+		v.Reason, v.Detail = someText(string(a.Reason)), someText(a.Reason.Sentence(language))
+	}
+	if a.Status == domain.OrderStatusQueued && a.WaitingFor != "" {
+		v.WaitingFor, v.Detail = someText(string(a.WaitingFor)), someText(a.WaitingFor.Sentence(language))
 	}
 	return v
+}
+
+func someText(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
 }
 
 func someTime(t time.Time) *time.Time {
@@ -101,7 +116,7 @@ func (s *Server) getOrder(ctx context.Context, in *orderRequest) (*orderAnswer, 
 	if err != nil {
 		return nil, err
 	}
-	return &orderAnswer{Body: orderView(answer)}, nil
+	return &orderAnswer{Body: orderViewIn(callOf(ctx).language, answer)}, nil
 }
 
 // wait polls until there is news. When this node drains, it looks once more on
@@ -148,7 +163,7 @@ func (s *Server) listOrders(ctx context.Context, in *ordersRequest) (*ordersAnsw
 	}
 	list := OrderList{Orders: make([]OrderView, len(page.Orders)), NextCursor: page.Next}
 	for i, order := range page.Orders {
-		list.Orders[i] = orderView(order)
+		list.Orders[i] = orderViewIn(callOf(ctx).language, order)
 	}
 	return &ordersAnswer{Body: list}, nil
 }

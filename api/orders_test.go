@@ -37,7 +37,7 @@ func TestAnOrderHasExactlyTheFieldsOfTheContract(t *testing.T) {
 	}
 	want := map[string]any{
 		"order_id": testOrder, "sale_id": testSale, "lines": []any{map[string]any{"sku": "shoe-42", "quantity": 2.0, "price": "19.90"}},
-		"amount": "39.80", "currency": "CNY", "status": "placed", "reason": nil, "refund_due": false,
+		"amount": "39.80", "currency": "CNY", "status": "placed", "reason": nil, "waiting_for": nil, "detail": nil, "refund_due": false,
 		"placed_at": "2026-11-11T00:00:00.123456Z", "pay_by": "2026-11-11T00:15:00.123456Z", "version": 1.0, "trace_id": strings.Repeat("a", 32),
 	}
 	got := h.ask(http.MethodGet, "/api/v1/orders/"+testOrder, "")
@@ -47,7 +47,7 @@ func TestAnOrderHasExactlyTheFieldsOfTheContract(t *testing.T) {
 
 	answer = orderIn(domain.OrderStatusQueued)
 	want = map[string]any{
-		"order_id": testOrder, "sale_id": testSale, "lines": []any{}, "amount": nil, "currency": nil, "status": "queued", "reason": nil,
+		"order_id": testOrder, "sale_id": testSale, "lines": []any{}, "amount": nil, "currency": nil, "status": "queued", "reason": nil, "waiting_for": nil, "detail": nil,
 		"refund_due": false, "placed_at": nil, "pay_by": nil, "version": 0.0, "trace_id": strings.Repeat("a", 32),
 	}
 	if diff := cmp.Diff(want, h.ask(http.MethodGet, "/api/v1/orders/"+testOrder, "").json()); diff != "" {
@@ -59,6 +59,42 @@ func TestAnOrderHasExactlyTheFieldsOfTheContract(t *testing.T) {
 	rejected := h.ask(http.MethodGet, "/api/v1/orders/"+testOrder, "").json()
 	if rejected["reason"] != "lost" || rejected["lines"].([]any)[0].(map[string]any)["price"] != nil {
 		t.Errorf("got %v, want reason lost and a line without price", rejected)
+	}
+}
+
+func TestAQueuedOrderSaysWhatItWaitsForAndARejectedOneApologises(t *testing.T) {
+	h := newHouse(t, nil)
+	answer := orderIn(domain.OrderStatusQueued)
+	h.finder.find = func(context.Context, string, string) (commands.OrderAnswer, error) { return answer, nil }
+	h.finder.list = func(context.Context, string, string, int, string) (commands.OrderPage, error) {
+		return commands.OrderPage{Orders: []commands.OrderAnswer{answer}}, nil
+	}
+	for _, waits := range []domain.Waiting{domain.WaitingForRecorder, domain.WaitingForGate, domain.WaitingForLog} {
+		answer.WaitingFor = waits
+		for _, language := range []string{"en", "zh"} {
+			got := h.ask(http.MethodGet, "/api/v1/orders/"+testOrder, "", "Accept-Language", language).json()
+			if got["waiting_for"] != string(waits) || got["detail"] != waits.Sentence(language) {
+				t.Errorf("%s in %s: got %v, %v", waits, language, got["waiting_for"], got["detail"])
+			}
+		}
+		h.purchaser.answer = func(commands.PurchaseRequest) (commands.PurchaseResult, error) {
+			return commands.PurchaseResult{Outcome: domain.Reserved, Order: answer}, nil
+		}
+		bought := h.buy(`{"sku":"shoe-42","quantity":1}`, "Accept-Language", "zh").json()
+		detail, _ := bought["detail"].(string)
+		if bought["waiting_for"] != string(waits) || (detail == waits.Sentence("zh")) == (waits == domain.WaitingForRecorder) {
+			t.Errorf("a purchase that waits for %s: got %v", waits, bought)
+		}
+	}
+	answer = orderIn(domain.OrderStatusRejected)
+	answer.Reason = domain.RejectedLost
+	list := h.ask(http.MethodGet, "/api/v1/orders?sale="+testSale, "", "Accept-Language", "zh").json()["orders"].([]any)
+	for language, got := range map[string]map[string]any{
+		"en": h.ask(http.MethodGet, "/api/v1/orders/"+testOrder, "").json(), "zh": list[0].(map[string]any),
+	} {
+		if got["waiting_for"] != nil || got["detail"] != domain.RejectedLost.Sentence(language) {
+			t.Errorf("a lost order in %s: got %v", language, got)
+		}
 	}
 }
 

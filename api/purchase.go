@@ -20,6 +20,9 @@ type PurchaseAnswer struct {
 	PollURL string `json:"poll_url" doc:"Where to ask for the order; relative to this server"`
 	TraceID string `json:"trace_id"`
 	Repeat  bool   `json:"repeat,omitempty" doc:"true: the order was there before this request"`
+	// WaitingFor and Detail are those of OrderView, while the order is queued.
+	WaitingFor string `json:"waiting_for,omitempty" enum:"recorder,gate,log" doc:"What a queued order waits for: to be recorded, the gate, or the log"`
+	Detail     string `json:"detail,omitempty" doc:"A sentence for people about what it waits for, where a store is away, in the language of Accept-Language (en, zh)"`
 }
 
 // routePurchases names this route in idempotency keys: a key of another route is
@@ -143,7 +146,12 @@ func writePurchase(c echo.Context, result commands.PurchaseResult, trace string)
 	if result.Repeat {
 		status = http.StatusOK
 	}
-	return c.JSON(status, &PurchaseAnswer{
-		OrderID: order.ID, Status: string(order.Status), PollURL: path, TraceID: trace, Repeat: result.Repeat,
-	})
+	answer := PurchaseAnswer{OrderID: order.ID, Status: string(order.Status), PollURL: path, TraceID: trace, Repeat: result.Repeat}
+	if order.Status == domain.OrderStatusQueued && order.WaitingFor != "" {
+		answer.WaitingFor = string(order.WaitingFor)
+		if order.WaitingFor != domain.WaitingForRecorder {
+			answer.Detail = order.WaitingFor.Sentence(languageOf(c.Request().Header.Get("Accept-Language")))
+		}
+	}
+	return c.JSON(status, &answer)
 }

@@ -16,6 +16,8 @@ type OrderAnswer struct {
 	domain.Order
 	PlacedAt time.Time
 	TraceID  string
+	// WaitingFor says what a queued order waits for; "" for any other.
+	WaitingFor domain.Waiting
 }
 
 // OrderPage is a page of a buyer's orders, newest first. Next is "" at the end.
@@ -77,7 +79,7 @@ func (f *Finder) Find(ctx context.Context, buyer, id string) (OrderAnswer, error
 	if err != nil || !ref.Owned(f.Env.Keys, buyer) {
 		return OrderAnswer{}, &domain.Problem{Code: domain.CodeOrderNotFound}
 	}
-	queued := OrderAnswer{Order: domain.Order{
+	queued := OrderAnswer{WaitingFor: domain.WaitingForRecorder, Order: domain.Order{
 		ID: ref.ID, SaleID: ref.Place.Sale, BuyerID: buyer, Bucket: ref.Place.Bucket, Status: domain.OrderStatusQueued,
 	}}
 	look, cancel := context.WithTimeout(ctx, findBudget)
@@ -93,9 +95,14 @@ func (f *Finder) Find(ctx context.Context, buyer, id string) (OrderAnswer, error
 		return f.fromGate(ctx, ref, queued)
 	case f.Holds != nil && f.Holds(ref.ID):
 		f.Env.Log.Warn("order told as queued without the log", "order_id", ref.ID, "buyer_id", buyer, "error", err)
-		return queued, nil
+		return queued.waitingFor(domain.WaitingForLog), nil
 	}
 	return OrderAnswer{}, fmt.Errorf("find order %s: %w", ref.ID, err)
+}
+
+func (a OrderAnswer) waitingFor(w domain.Waiting) OrderAnswer {
+	a.WaitingFor = w
+	return a
 }
 
 // fromLog folds the order's own stream.
@@ -121,26 +128,39 @@ func (f *Finder) fromLog(ctx context.Context, id string) (OrderAnswer, bool, err
 func (f *Finder) fromGate(ctx context.Context, ref domain.OrderRef, queued OrderAnswer) (OrderAnswer, error) {
 	known, err := f.Gate.Order(ctx, ref)
 	if err != nil {
-		return queued, nil
+		return queued.waitingFor(domain.WaitingForGate), nil
 	}
 	switch known.State {
 	case OrderAccepted:
 		return f.withLines(ctx, ref, known, queued), nil
 	case OrderUnresolved:
-		return f.withoutSale(ctx, ref, queued), nil
+		return f.withoutSale(ctx, ref, queued.waitingFor(domain.WaitingForGate)), nil
 	case OrderUnknown:
 		if known.OpenFor < settleTime {
-			return queued, nil
+			return queued.waitingFor(domain.WaitingForGate), nil
 		}
 	}
-	if err := f.Lost.Declare(ctx, ref, queued.BuyerID); err != nil && !errors.Is(err, ErrUnresolved) {
-		f.Env.Log.Warn("order not resolved", "order_id", ref.ID, "error", err)
-		return queued, nil
-	}
+	err = f.Lost.Declare(ctx, ref, queued.BuyerID)
 	if answer, ok, err := f.fromLog(ctx, ref.ID); err == nil && ok {
 		return answer, nil
 	}
-	return queued, nil
+	return queued.waitingFor(f.whatIsAway(ref, err)), nil
+}
+
+// whatIsAway tells from the error of Lost.Declare what an order waits for.
+func (f *Finder) whatIsAway(ref domain.OrderRef, err error) domain.Waiting {
+	switch {
+	case err == nil:
+		return domain.WaitingForRecorder // the gate accepted it after all
+	case errors.Is(err, ErrUnresolved):
+		return domain.WaitingForGate
+	}
+	f.Env.Log.Warn("order not resolved", "order_id", ref.ID, "error", err)
+	var gate *GateError
+	if errors.As(err, &gate) {
+		return domain.WaitingForGate
+	}
+	return domain.WaitingForLog
 }
 
 // withoutSale answers for an order whose lane is closed: it stays queued, unless

@@ -76,7 +76,11 @@ func NewViews(db projections.DB, store int16) *Views {
 // Order gives an order; see commands.OrderView.
 func (v *Views) Order(ctx context.Context, id string) (commands.OrderAnswer, bool, error) {
 	o, ok, err := v.views.Order(ctx, id)
-	return commands.OrderAnswer(o), ok, err
+	return orderAnswer(o), ok, err
+}
+
+func orderAnswer(o projections.OrderAnswer) commands.OrderAnswer {
+	return commands.OrderAnswer{Order: o.Order, PlacedAt: o.PlacedAt, TraceID: o.TraceID}
 }
 
 // OrdersOfBuyer pages through a buyer's orders; see commands.OrderView.
@@ -90,7 +94,7 @@ func (v *Views) OrdersOfBuyer(ctx context.Context, sale, buyer string, limit int
 	}
 	answer := commands.OrderPage{Next: page.Next, Orders: make([]commands.OrderAnswer, len(page.Orders))}
 	for i, o := range page.Orders {
-		answer.Orders[i] = commands.OrderAnswer(o)
+		answer.Orders[i] = orderAnswer(o)
 	}
 	return answer, nil
 }
