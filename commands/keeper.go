@@ -28,6 +28,7 @@ type KeeperGate interface {
 	Lanes
 	Hashes
 	Preheater
+	Cleaner
 }
 
 // KeeperOptions tune a Keeper; zero values take the defaults.
@@ -76,6 +77,7 @@ type Keeper struct {
 	suspect map[int]bool
 	held    map[domain.Place]time.Time // since when a hold stands unconfirmed
 	failing map[int]bool
+	removed map[domain.Place]string // cleaned-up sales, and the process of the gate they were taken from
 }
 
 // NewKeeper makes a Keeper; Run drives it, Preheat may be called beside it.
@@ -172,6 +174,9 @@ func (k *Keeper) round(ctx context.Context, sweep bool) error {
 		case sweep:
 			faults = append(faults, k.sweepLane(ctx, lane, k.share(all[lane])))
 		}
+	}
+	if sweep {
+		faults = append(faults, k.sweepCleaned(ctx))
 	}
 	return errors.Join(faults...)
 }
@@ -280,11 +285,15 @@ func (k *Keeper) recoverNow(ctx context.Context, lane int, seen LaneState, w rec
 }
 
 // Preheat makes the gate ready for a sale, and changes nothing that is sold: a
-// record that is there is only brought up.
+// record that is there is only brought up, and a sale that was cleaned up stays
+// away.
 func (k *Keeper) Preheat(ctx context.Context, id string) error {
 	sale, err := k.sales.Fold(ctx, id)
 	if err != nil {
 		return err
+	}
+	if sale.Cleaned {
+		return nil
 	}
 	for _, place := range Places(k.env.Store, sale.Sale) {
 		err := k.locked(ctx, place.Lane(), func(ctx context.Context) error {

@@ -64,7 +64,7 @@ func (k *Keeper) recoverUnder(ctx context.Context, lane int, epoch int64, w reco
 			return err
 		}
 	}
-	if err := k.drain(ctx, lane, epoch); err != nil {
+	if err := k.drain(ctx, lane, epoch, state.Cut); err != nil {
 		return err
 	}
 	k.env.step("recovery.after-drain")
@@ -72,6 +72,9 @@ func (k *Keeper) recoverUnder(ctx context.Context, lane int, epoch int64, w reco
 		if err := k.rebuild(ctx, b, epoch, w); err != nil {
 			return err
 		}
+	}
+	if err := k.clearLane(ctx, lane, state.Server); err != nil {
+		return err
 	}
 	k.env.step("recovery.before-open")
 	return k.open(ctx, lane, epoch, state.Server)
@@ -137,9 +140,9 @@ func (k *Keeper) notePreheat(ctx context.Context, place domain.Place) (first boo
 
 // drain records every purchase of the journal whose order is undecided. It
 // reads the whole journal from its cut, all epochs.
-func (k *Keeper) drain(ctx context.Context, lane int, epoch int64) error {
-	var after domain.EntryID
-	chain := journalChain{lane: lane}
+func (k *Keeper) drain(ctx context.Context, lane int, epoch int64, cut JournalCut) error {
+	after := cut.ID
+	chain := journalChain{lane: lane, last: cut.ID, digest: cut.Digest}
 	for {
 		entries, err := k.gate.ReadLane(ctx, lane, after, drainPage)
 		if err != nil {
@@ -170,8 +173,9 @@ func (k *Keeper) drain(ctx context.Context, lane int, epoch int64) error {
 // drainPage bounds how many entries of a journal are read at once.
 const drainPage = 100
 
-// journalChain checks the digests of a journal from its cut on. The first entry
-// it sees starts the chain unless it is the first of its epoch.
+// journalChain checks the digests of a journal from its cut on. Where no cut is
+// known, the first entry it sees starts the chain unless it is the first of its
+// epoch.
 type journalChain struct {
 	lane   int
 	last   domain.EntryID

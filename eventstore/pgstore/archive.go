@@ -3,6 +3,7 @@ package pgstore
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -43,6 +44,10 @@ select (select uuid::text from store), number, first_position, last_position, ro
 from seals where first_position >= $1 and last_position <= $2 order by number`
 
 	selectSalesIn = `select distinct sale_id from events where position between $1 and $2 and sale_id <> '' order by sale_id`
+
+	selectPartsOfSale = `
+select p.first_position from event_partitions p where p.detached_at is null and exists (
+  select 1 from events where sale_id <> '' and sale_id = $1 and position between p.first_position and p.next_position - 1)`
 
 	insertArchive = `insert into archives (first_position, file, digest, head) values ($1, $2, $3, $4) on conflict do nothing`
 
@@ -93,6 +98,24 @@ func (s *Store) SalesIn(ctx context.Context, first, last int64) ([]string, error
 		return nil, unread("list the sales of a partition", err)
 	}
 	return sales, nil
+}
+
+// PartitionsOf lists the parts of the log, in order, in which a sale has records
+// that are still in the database.
+func (s *Store) PartitionsOf(ctx context.Context, sale string) ([]Partition, error) {
+	parts, err := s.Partitions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := s.pool.Query(ctx, selectPartsOfSale, sale)
+	if err != nil {
+		return nil, unread("find the partitions of a sale", err)
+	}
+	firsts, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+	if err != nil {
+		return nil, unread("find the partitions of a sale", err)
+	}
+	return slices.DeleteFunc(parts, func(p Partition) bool { return !slices.Contains(firsts, p.First) }), nil
 }
 
 // AddArchive notes that the partition that begins at first was exported to a file.
