@@ -35,7 +35,8 @@ func (s *Store) runBatch(batch []*pending) {
 			s.deliver(batch, p, BatchStats{Works: len(batch), Events: len(p.records), Locked: time.Since(began), Tries: tries})
 			return
 		case errors.Is(err, errNotCommitted):
-			started = time.Now() // finding out may have taken longer than patience
+			// Finding out may have taken longer than patience.
+			started = started.Add(time.Since(began))
 		case isDataError(err):
 			s.isolate(batch, err)
 			return
@@ -104,20 +105,9 @@ func (s *Store) attempt(batch []*pending) (*plan, error) {
 			return s.makeRoom(batch, last)
 		}
 	}
-	ctx, cancel := context.WithTimeout(s.hard, s.opts.StatementTimeout+time.Second)
-	defer cancel()
-	transaction, err := write(ctx, conn, p)
-	if err != nil {
-		return nil, err
-	}
 	s.opts.Step(StepBeforeCommit)
-	if err := s.commit(conn); err != nil {
-		if !errors.Is(err, errCommitUnknown) {
-			return nil, err
-		}
-		if err := s.findOut(p, transaction, err); err != nil {
-			return nil, err
-		}
+	if err := s.store(conn, p); err != nil {
+		return nil, err
 	}
 	s.opts.Step(StepAfterCommit)
 	return p, nil
@@ -128,9 +118,10 @@ func (s *Store) plan(conn *pgxpool.Conn, batch []*pending) (*plan, error) {
 	ctx, cancel := context.WithTimeout(s.hard, s.opts.LockTimeout+s.opts.StatementTimeout)
 	defer cancel()
 	f := newFacts(batch)
-	if err := lockAndRead(ctx, conn, s.lockKey, f); err != nil {
+	if err := lockAndRead(ctx, conn, s.lockKey, s.seen, f); err != nil {
 		return nil, err
 	}
+	s.seen = f.head.mark.Number
 	s.partitionsEnd.Store(f.head.partitionsEnd)
 	s.opts.Step(StepLocked)
 	for {

@@ -4,19 +4,20 @@
 // group-committing appender that writes under it, reading in short statements,
 // making partitions ahead of need, and deleting old versions of hot streams.
 //
-// A batch is three round trips under the lock: begin, lock and read everything
-// the works look at; write each table once; commit. In between the works are
+// A batch is two round trips under the lock: begin, lock and read everything
+// the works look at; write each table once and commit. In between the works are
 // decided in memory, one after the other, each seeing what the earlier ones
 // decided. What a group touches beyond the needs of its work costs one more
-// round trip for the batch.
+// round trip for the batch, and so does a batch without events, which asks for
+// its transaction id.
 //
 // It promises what package eventstore promises, and about faults: before the
-// commit is sent nothing is stored, and the batch is tried again for a bounded
-// time. When the reply to a commit is lost the outcome is found out and never
-// guessed: a new session takes the log lock, so that the old transaction has
-// ended, and looks whether the batch's first event stands at its position; a
-// batch without events (a cursor alone) is found out by its transaction id.
-// Meanwhile its submitters wait. When PostgreSQL refuses the data of a batch,
+// rows and the commit behind them are sent nothing is stored, nor when PostgreSQL
+// refuses any of it, and the batch is tried again for a bounded time. When the
+// reply is lost the outcome is found out and never guessed: a new session takes
+// the log lock, so that the old transaction has ended, and looks whether the
+// batch's first event stands at its position; a batch without events (a cursor
+// alone) is found out by its transaction id. Meanwhile its submitters wait. When PostgreSQL refuses the data of a batch,
 // every work of it is tried alone, and only those refused alone get ErrData.
 //
 // An event id is unique within a partition by index. A repeated append is

@@ -3,6 +3,7 @@ package pgstore_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -125,6 +126,54 @@ func TestASessionKilledBeforeItsCommitStoresNothingAndIsTriedAgain(t *testing.T)
 	}
 }
 
+// TestASessionKilledWithinItsCommit: everything was written, the commit had
+// begun and did not take place, and nobody said so to the appender.
+func TestASessionKilledWithinItsCommitStoresNothingAndIsTriedAgain(t *testing.T) {
+	pool, url, ns := pgtest.New(t)
+	store := start(t, pool, ns, pgstore.Options{LockTimeout: 20 * time.Second})
+	storetest.MustSubmit(t, store, placed("order-first"), eventstore.Stored)
+	gate := pg.LockKey(ns, "gate")
+	letGo := commitsWait(t, url, ns, "order-a", gate)
+	var decided atomic.Int64
+	w := placed("order-a")
+	decide := w.Decide
+	w.Decide = func(l eventstore.Look) (*eventstore.Group, error) { decided.Add(1); return decide(l) }
+	var todo sync.WaitGroup
+	todo.Go(func() { storetest.MustSubmit(t, store, w, eventstore.Stored) })
+	poll(t, "the writer to wait within its commit", func() bool { return waitsFor(t, pool, gate) })
+	if _, err := owner(t, url).Exec(t.Context(), "select pg_terminate_backend(pid) from ("+selectWaiters+") w", gate); err != nil {
+		t.Error(err)
+	}
+	letGo()
+	todo.Wait()
+	if decided.Load() != 2 {
+		t.Errorf("decided %d times, want twice: once in vain", decided.Load())
+	}
+	if n := len(storetest.ReadAll(t, store)); n != 2 {
+		t.Errorf("got %d events, want two", n)
+	}
+}
+
+func TestABatchThatKillsEverySessionThatWritesItIsUnavailableInTheEnd(t *testing.T) {
+	pool, url, ns := pgtest.New(t)
+	store := start(t, pool, ns, pgstore.Options{RetryFor: 50 * time.Millisecond})
+	storetest.MustSubmit(t, store, placed("order-first"), eventstore.Stored)
+	_, err := owner(t, url).Exec(t.Context(), fmt.Sprintf(`
+set search_path = %s;
+create function die() returns trigger language plpgsql security definer as $$
+begin perform pg_terminate_backend(pg_backend_pid()); return null; end $$;
+create trigger die after insert on streams for each row when (new.stream = 'order-a') execute function die()`, ns))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := store.Submit(t.Context(), placed("order-a")); !errors.Is(err, eventstore.ErrUnavailable) {
+		t.Errorf("got %v, want ErrUnavailable", err)
+	} else {
+		t.Log(err)
+	}
+	storetest.MustSubmit(t, store, placed("order-b"), eventstore.Stored)
+}
+
 // terminateWriters ends the sessions that are in a transaction of our test.
 func terminateWriters(t testing.TB, url, ns string) {
 	t.Helper()
@@ -143,6 +192,8 @@ func TestAStoreThatCannotBeReachedIsUnavailableWithinItsBounds(t *testing.T) {
 	p.Cut()
 	if _, err := store.Submit(t.Context(), placed("order-b")); !errors.Is(err, eventstore.ErrUnavailable) {
 		t.Errorf("got %v, want ErrUnavailable", err)
+	} else {
+		t.Log(err)
 	}
 	p.Heal()
 	storetest.MustSubmit(t, store, placed("order-b"), eventstore.Stored)

@@ -1,11 +1,14 @@
 package pgstore_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"seckill/eventstore"
 	"seckill/eventstore/pgstore"
@@ -15,25 +18,16 @@ import (
 )
 
 func TestB51ASlowCommitterIsNotOvertakenAndTheReaderGetsItFirst(t *testing.T) {
-	pool, _, ns := pgtest.New(t)
-	written, release := make(chan struct{}), make(chan struct{})
-	var onlyOnce sync.Once
-	letGo := func() { onlyOnce.Do(func() { close(release) }) }
-	slow := start(t, pool, ns, pgstore.Options{Step: once(pgstore.StepBeforeCommit, func() { close(written); <-release })})
-	quick := start(t, pool, ns, pgstore.Options{})
-	t.Cleanup(letGo) // before the stores are closed, also when the test fails
+	pool, url, ns := pgtest.New(t)
+	slow := start(t, pool, ns, pgstore.Options{LockTimeout: 20 * time.Second})
+	quick := start(t, pool, ns, pgstore.Options{LockTimeout: 20 * time.Second})
+	gate := pg.LockKey(ns, "gate")
+	letGo := commitsWait(t, url, ns, "order-slow", gate)
 	var todo sync.WaitGroup
 	todo.Go(func() { submit(t, slow, placed("order-slow")) })
-	<-written
+	poll(t, "the slow writer, which has written, to wait with its commit", func() bool { return waitsFor(t, pool, gate) })
 	todo.Go(func() { submit(t, quick, placed("order-quick")) })
-	waiting := func() bool {
-		var n int
-		err := pool.QueryRow(t.Context(), `
-select count(*) from pg_locks where locktype = 'advisory' and not granted
-and ((classid::bigint << 32) | objid::bigint) = $1`, pg.LockKey(ns, "log")).Scan(&n)
-		return err == nil && n == 1
-	}
-	poll(t, "the quick writer to wait for the log lock", waiting)
+	poll(t, "the quick writer to wait for the log lock", func() bool { return waitsFor(t, pool, pg.LockKey(ns, "log")) })
 	if early := storetest.ReadAll(t, quick); len(early) != 0 {
 		t.Errorf("while the first writer has not committed: got %d events, want none", len(early))
 	}
@@ -43,6 +37,44 @@ and ((classid::bigint << 32) | objid::bigint) = $1`, pg.LockKey(ns, "log")).Scan
 	if len(all) != 2 || all[0].Stream != "order-slow" || all[1].Stream != "order-quick" {
 		t.Errorf("got %d events, want the slow writer's and then the quick one's", len(all))
 	}
+}
+
+// commitsWait lets a transaction that wrote to a stream wait, when everything
+// is written, within its commit, until it is let go.
+func commitsWait(t testing.TB, url, ns, stream string, gate int64) (letGo func()) {
+	t.Helper()
+	conn, err := owner(t, url).Acquire(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = conn.Exec(t.Context(), fmt.Sprintf(`
+set search_path = %[1]s;
+create function wait_at_commit() returns trigger language plpgsql as $$
+begin perform pg_advisory_xact_lock(%[2]d); return null; end $$;
+create constraint trigger wait_at_commit after insert on streams deferrable initially deferred
+for each row when (new.stream = '%[3]s') execute function wait_at_commit();
+select pg_advisory_lock(%[2]d)`, ns, gate, stream))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var once sync.Once
+	letGo = func() {
+		once.Do(func() {
+			_ = conn.Hijack().Close(context.Background()) // ends the lock as well
+		})
+	}
+	t.Cleanup(letGo) // before the stores are closed, also when the test fails
+	return letGo
+}
+
+const selectWaiters = `
+select pid from pg_locks where locktype = 'advisory' and not granted and ((classid::bigint << 32) | objid::bigint) = $1`
+
+// waitsFor tells whether one session waits for an advisory lock.
+func waitsFor(t testing.TB, pool *pgxpool.Pool, key int64) bool {
+	var n int
+	err := pool.QueryRow(t.Context(), "select count(*) from ("+selectWaiters+") w", key).Scan(&n)
+	return err == nil && n == 1
 }
 
 func TestTwoProcessesShareOneLog(t *testing.T) {
@@ -129,6 +161,36 @@ values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
 		t.Errorf("recorded at %s, want the predecessor's %s", next.RecordedAt, ahead.RecordedAt)
 	}
 	storetest.ReadAll(t, store)
+}
+
+func TestALogThatWentBackUnderALivingStoreGoesOnFromItsEnd(t *testing.T) {
+	for name, kept := range map[string]int64{"to its first event": 1, "to nothing": 0} {
+		t.Run(name, func(t *testing.T) {
+			pool, url, ns := pgtest.New(t)
+			store := start(t, pool, ns, pgstore.Options{})
+			for i := range 3 {
+				storetest.MustSubmit(t, store, placed(fmt.Sprintf("order-%d", i)), eventstore.Stored)
+			}
+			_, err := owner(t, url).Exec(t.Context(), fmt.Sprintf(`
+set search_path = %s;
+alter table events disable trigger events_append_only;
+alter table events_000000000001 disable trigger events_000000000001_append_only;
+delete from streams where hash in (select hash from events where position > %[2]d);
+delete from events where position > %[2]d;
+alter table events enable always trigger events_append_only;
+alter table events_000000000001 enable always trigger events_000000000001_append_only`, ns, kept))
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := storetest.MustSubmit(t, store, placed("order-2"), eventstore.Stored)
+			if r.Records[0].Position != kept+1 {
+				t.Errorf("got position %d, want %d", r.Records[0].Position, kept+1)
+			}
+			if n := len(storetest.ReadAll(t, store)); int64(n) != kept+1 {
+				t.Errorf("got %d events, want %d in one chain", n, kept+1)
+			}
+		})
+	}
 }
 
 func TestPartitionsAreMadeAheadAndOldVersionsOfHotStreamsGo(t *testing.T) {

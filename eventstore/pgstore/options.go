@@ -52,7 +52,7 @@ type BatchStats struct {
 // Points of a batch at which Options.Step is called.
 const (
 	StepLocked       = "append.locked"        // lock held, everything read
-	StepBeforeCommit = "append.before-commit" // everything written
+	StepBeforeCommit = "append.before-commit" // lock held, everything decided, nothing sent
 	StepAfterCommit  = "append.after-commit"  // committed, nobody told yet
 )
 

@@ -16,7 +16,7 @@ import (
 )
 
 var (
-	// errCommitUnknown: the commit was sent and its answer did not come.
+	// errCommitUnknown: the commit was sent, and no answer came that tells.
 	errCommitUnknown = errors.New("the outcome of the commit is not known")
 	// errNotCommitted: it was found out that the commit did not take place.
 	errNotCommitted = errors.New("the commit did not take place")
@@ -40,28 +40,28 @@ func isDataError(err error) bool {
 	return !noPartition && !ourNumbers
 }
 
-// commit ends the transaction. errCommitUnknown is in the error when it cannot
-// tell; any other error means that the transaction was rolled back.
-func (s *Store) commit(conn *pgxpool.Conn) error {
+// store writes a plan and commits. A nil error means that all of it stands in
+// the store; any other but ErrUnknown means that nothing of it does.
+func (s *Store) store(conn *pgxpool.Conn, p *plan) error {
 	ctx, cancel := context.WithTimeout(s.hard, s.opts.StatementTimeout+time.Second)
 	defer cancel()
-	tag, err := conn.Exec(ctx, "COMMIT", pgx.QueryExecModeSimpleProtocol)
-	var pgErr *pgconn.PgError
-	switch {
-	case err == nil && tag.String() == "COMMIT":
-		return nil
-	case err == nil:
-		return fmt.Errorf("commit: the server answered %s", tag)
-	case errors.As(err, &pgErr) && pgErr.Severity == "ERROR":
-		return fmt.Errorf("commit: %w", err)
+	var transaction string
+	if len(p.records) == 0 { // no event to look for, should the reply be lost
+		if err := conn.QueryRow(ctx, selectTransaction).Scan(&transaction); err != nil {
+			return fmt.Errorf("ask for the transaction: %w", err)
+		}
 	}
-	// Also a server that ended the session may have committed first.
-	return fmt.Errorf("commit: %w: %w", errCommitUnknown, err)
+	err := writeAndCommit(ctx, conn, p)
+	if errors.Is(err, errCommitUnknown) {
+		return s.findOut(p, transaction, err)
+	}
+	return err
 }
 
 const (
-	selectEventID = `select event_id from events where position = $1`
-	selectFate    = `select coalesce(pg_xact_status($1::text::xid8), '')`
+	selectTransaction = `select pg_current_xact_id()::text`
+	selectEventID     = `select event_id from events where position = $1`
+	selectFate        = `select coalesce(pg_xact_status($1::text::xid8), '')`
 )
 
 // findOut learns whether a transaction whose commit went unanswered took place:

@@ -16,11 +16,15 @@ import (
 const (
 	takeLogLock = `select pg_advisory_xact_lock($1)`
 
+	// The newest event stands at $1 or behind it; without the bound every
+	// partition of a long log would be opened to look for it.
 	selectHead = `
 select clock_timestamp(), coalesce(e.position, 0), coalesce(e.hash, ''), coalesce(e.recorded_at, 'epoch'),
        (select coalesce(max(next_position), 1) from event_partitions)
 from (values (1)) one left join lateral (
-  select position, hash, recorded_at from events order by position desc limit 1) e on true`
+  select position, hash, recorded_at from events where position >= $1 order by position desc limit 1) e on true`
+
+	selectStream = `select $1::text, version, type, hash from streams where stream = $1::text order by version desc limit 1`
 
 	// A LIMIT or OFFSET inside keeps the planner at one index probe per key.
 	selectStreams = `
@@ -56,18 +60,27 @@ type queryer interface {
 
 // lockAndRead begins a transaction, takes the log lock and reads the head and
 // all that f has room for. Each statement sees what was committed before it
-// ran, so what comes after the lock sees everything before it.
-func lockAndRead(ctx context.Context, conn queryer, lockKey int64, f *facts) error {
+// ran, so what comes after the lock sees everything before it. Seen is a
+// position where an event stood once, or 0.
+func lockAndRead(ctx context.Context, conn queryer, lockKey, seen int64, f *facts) error {
 	b := &pgx.Batch{}
 	b.Queue("begin")
 	b.Queue(takeLogLock, lockKey)
-	queueHead(b, &f.head)
+	queueHead(b, seen, &f.head)
 	queueStreams(b, slices.Collect(maps.Keys(f.streams)), f.streams)
 	queueGuards(b, slices.Collect(maps.Keys(f.guards)), f.guards)
 	queueClaims(b, slices.Collect(maps.Keys(f.claims)), f.claims)
 	queueCursors(b, slices.Collect(maps.Keys(f.cursors)), f.cursors)
 	if err := conn.SendBatch(ctx, b).Close(); err != nil {
 		return fmt.Errorf("lock and read: %w", err)
+	}
+	if f.head.mark.Number >= seen {
+		return nil
+	}
+	again := &pgx.Batch{} // the log went back: a backup was restored
+	queueHead(again, 0, &f.head)
+	if err := conn.SendBatch(ctx, again).Close(); err != nil {
+		return fmt.Errorf("read the head: %w", err)
 	}
 	return nil
 }
@@ -112,8 +125,8 @@ func learn[K comparable, V any](known, found map[K]V, asked map[K]bool) {
 	}
 }
 
-func queueHead(b *pgx.Batch, h *head) {
-	b.Queue(selectHead).QueryRow(func(row pgx.Row) error {
+func queueHead(b *pgx.Batch, seen int64, h *head) {
+	b.Queue(selectHead, seen).QueryRow(func(row pgx.Row) error {
 		var now, last time.Time
 		var hash []byte
 		if err := row.Scan(&now, &h.mark.Number, &hash, &last, &h.partitionsEnd); err != nil {
@@ -132,7 +145,11 @@ func queueStreams(b *pgx.Batch, names []string, into map[string]eventstore.Strea
 	if len(names) == 0 {
 		return
 	}
-	b.Queue(selectStreams, names).Query(func(rows pgx.Rows) error {
+	sql, wanted := selectStreams, any(names)
+	if len(names) == 1 {
+		sql, wanted = selectStream, names[0]
+	}
+	b.Queue(sql, wanted).Query(func(rows pgx.Rows) error {
 		var name string
 		var hash []byte
 		var state eventstore.StreamState

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"seckill/eventstore"
@@ -27,6 +28,8 @@ type Store struct {
 	// partitionsEnd is the first position without a partition, as last seen.
 	partitionsEnd atomic.Int64
 	archived      archived
+	// seen is the head as last seen under the lock, for the appender alone.
+	seen int64
 
 	// hard ends only when Close ran out of patience.
 	hard    context.Context
@@ -77,6 +80,15 @@ func writerConfig(pool *pgxpool.Pool, opts Options) *pgxpool.Config {
 	params["tcp_keepalives_interval"] = "1"
 	params["tcp_keepalives_count"] = "3"
 	params["synchronous_commit"] = "on"
+	connected := cfg.AfterConnect
+	cfg.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
+		if connected != nil {
+			if err := connected(ctx, conn); err != nil {
+				return err
+			}
+		}
+		return prepareCommit(ctx, conn)
+	}
 	return cfg
 }
 
