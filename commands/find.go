@@ -132,6 +132,9 @@ func (f *Finder) fromGate(ctx context.Context, ref domain.OrderRef, queued Order
 	}
 	switch known.State {
 	case OrderAccepted:
+		if known.OpenFor == 0 { // its lane is closed: a recovery records it
+			queued.WaitingFor = domain.WaitingForGate
+		}
 		return f.withLines(ctx, ref, known, queued), nil
 	case OrderUnresolved:
 		return f.withoutSale(ctx, ref, queued.waitingFor(domain.WaitingForGate)), nil
@@ -163,11 +166,12 @@ func (f *Finder) whatIsAway(ref domain.OrderRef, err error) domain.Waiting {
 	return domain.WaitingForLog
 }
 
-// withoutSale answers for an order whose lane is closed: it stays queued, unless
-// the log has lost its very sale. Nobody opens a lane for that.
+// withoutSale answers for an order that the gate cannot say anything of: it stays
+// queued, unless its very sale was cleaned up, or lost by the log. Nobody opens a
+// lane for that.
 func (f *Finder) withoutSale(ctx context.Context, ref domain.OrderRef, queued OrderAnswer) OrderAnswer {
-	page, err := f.Log.ReadStream(ctx, domain.SaleStream(ref.Place.Sale), 0, 1)
-	if err != nil || len(page) > 0 {
+	states, err := f.Log.States(ctx, []string{domain.SaleStream(ref.Place.Sale)})
+	if err != nil || !saleOver(states[0]) {
 		return queued
 	}
 	if gone, err := f.Lost.DeclareSaleLost(ctx, ref, queued.BuyerID); err != nil || !gone {

@@ -35,6 +35,7 @@ type Kept struct {
 type keptPurchase struct {
 	reservation Reservation
 	entry       domain.EntryID // zero: outcome unknown
+	since       time.Time
 }
 
 // keptPause is how often Kept compares with the log.
@@ -58,6 +59,21 @@ func (k *Kept) Size() int {
 	return k.size
 }
 
+// waiting is how many purchases are held, and since when the oldest is. It looks
+// at each of them.
+func (k *Kept) waiting() (n int, oldest time.Time) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, lane := range k.lanes {
+		for _, p := range lane {
+			if oldest.IsZero() || p.since.Before(oldest) {
+				oldest = p.since
+			}
+		}
+	}
+	return k.size, oldest
+}
+
 // Holds tells whether an order was acknowledged here and not seen decided.
 func (k *Kept) Holds(order string) bool {
 	ref, err := domain.ParseOrderID(order)
@@ -79,10 +95,13 @@ func (k *Kept) put(r Reservation, entry domain.EntryID) {
 		m = map[string]keptPurchase{}
 		k.lanes[lane] = m
 	}
-	if _, known := m[r.Order]; !known {
+	p := keptPurchase{r, entry, k.env.Now()}
+	if old, known := m[r.Order]; known {
+		p.since = old.since
+	} else {
 		k.size++
 	}
-	m[r.Order] = keptPurchase{r, entry}
+	m[r.Order] = p
 }
 
 func (k *Kept) drop(lane int, orders ...string) {

@@ -28,12 +28,13 @@ const (
 	AlarmGate         = "gate"          // the gate does not answer the recorder
 	AlarmRecovery     = "recovery"      // a lane was recovered, or could not be
 	AlarmJournalChain = "journal_chain" // a recovery read a journal whose digests do not chain
+	AlarmQueued       = "queued"        // an accepted order has not been decided for long
 	AlarmExpiry       = "expiry"        // orders whose time to pay is over cannot be ended
 )
 
 // AlarmKinds lists every kind.
 func AlarmKinds() []string {
-	return []string{AlarmPoison, AlarmEntryForm, AlarmEntryFrame, AlarmJournal, AlarmStore, AlarmGate, AlarmRecovery, AlarmJournalChain, AlarmExpiry, AlarmSeal}
+	return []string{AlarmPoison, AlarmEntryForm, AlarmEntryFrame, AlarmJournal, AlarmStore, AlarmGate, AlarmRecovery, AlarmJournalChain, AlarmQueued, AlarmExpiry, AlarmSeal}
 }
 
 // Log is everything that the machines between gate and log need of the store.

@@ -49,6 +49,8 @@ type app struct {
 	tally      *commands.Tally
 	purchaser  *commands.Purchaser
 	shower     *commands.Shower
+	queue      *commands.Queue
+	queueLanes []int // the sampler's own
 	operator   *commands.Operator
 	reconciler *commands.Reconciler
 
@@ -142,6 +144,7 @@ func (a *app) assemble() error {
 	a.tally = commands.NewTally(a.env, a.sales, a.sink, commands.TallyOptions{})
 	a.orders = &commands.Orders{Env: a.env, Log: a.sink, Follow: a.follower, Finder: a.finder}
 	a.purchaser = commands.NewPurchaser(a.env, a.sales, a.gate, a.finder, a.kept, commands.PurchaserOptions{Tally: a.tally})
+	a.queue = &commands.Queue{Env: a.env, Journal: a.gate, Log: a.sink, Kept: a.kept, Alarm: a.alarm}
 	a.shower = &commands.Shower{Env: a.env, Sales: a.sales, Gate: a.gate, Guards: a.sink}
 	a.operator = &commands.Operator{Env: a.env, Sales: a.sales, Log: a.sink, Gate: a.gate, Follow: a.follower, Preheat: a.keeper.Preheat}
 	a.reconciler = &commands.Reconciler{Env: a.env, Sales: a.sales, Log: a.sink, Gate: a.gate, Views: a.views}

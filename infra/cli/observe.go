@@ -2,11 +2,11 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"seckill/api"
 	"seckill/commands"
-	"seckill/domain"
 	"seckill/eventstore"
 	"seckill/infra/obs"
 	"seckill/projections"
@@ -39,7 +39,7 @@ func (a *app) sample(ctx context.Context) error {
 	defer tick.Stop()
 	for {
 		a.metrics.Kept(a.kept.Size())
-		err := a.sampleProgress(ctx)
+		err := errors.Join(a.sampleQueue(ctx), a.sampleProgress(ctx))
 		if err == nil {
 			err = a.sampleLanes(ctx)
 		}
@@ -52,6 +52,22 @@ func (a *app) sample(ctx context.Context) error {
 		case <-tick.C:
 		}
 	}
+}
+
+// sampleBudget bounds looking at what is queued.
+const sampleBudget = 2 * time.Second
+
+// sampleQueue shows what is accepted and not decided. Its age goes on growing
+// while a store is away.
+func (a *app) sampleQueue(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, sampleBudget)
+	defer cancel()
+	if sales, err := a.sales.List(ctx); err == nil {
+		a.queueLanes = commands.QueueLanes(a.env.Store, sales)
+	}
+	queued, err := a.queue.Look(ctx, a.queueLanes)
+	a.metrics.Queued(queued.Orders, queued.Oldest)
+	return err
 }
 
 // sampleProgress shows the head, the relay's place, what is sealed, and where each
@@ -102,15 +118,7 @@ func (a *app) sampleLanes(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var lanes []int
-	seen := map[int]bool{}
-	for _, sale := range sales {
-		for _, place := range commands.Places(a.env.Store, sale.Sale) {
-			if lane := place.Lane(); !seen[lane] && sale.StateAt(a.env.Now()) != domain.SaleStateCleaned {
-				seen[lane], lanes = true, append(lanes, lane)
-			}
-		}
-	}
+	lanes := commands.QueueLanes(a.env.Store, sales)
 	cursors, err := a.sink.Cursors(ctx, lanes)
 	if err != nil {
 		return err

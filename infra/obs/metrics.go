@@ -55,6 +55,8 @@ type Metrics struct {
 	lanes *prometheus.GaugeVec
 	kept  prometheus.Gauge
 
+	queuedOrders, queuedOldest prometheus.Gauge
+
 	expired prometheus.Counter
 	overdue prometheus.Gauge
 }
@@ -99,6 +101,8 @@ func (m *Metrics) recording(f factory) {
 func (m *Metrics) following(f factory) {
 	m.read = newReadSide(f)
 	m.lanes = f.gauges("lanes", "Lanes of the gate by state.", "state")
+	m.queuedOrders = f.gauge("queued_orders", "Accepted purchases that the log has not decided; estimated where many journal entries wait.")
+	m.queuedOldest = f.gauge("oldest_queued_seconds", "Age of the oldest accepted purchase that the log has not decided, as this process sees it; 0 where there is none.")
 	m.kept = f.gauge("kept_purchases", "Acknowledged purchases that this process holds until the log has them.")
 	m.expired = f.counter("orders_expired_total", "Orders that this process ended because nobody paid in time.")
 	m.overdue = f.gauge("orders_overdue_seconds", "For how long the oldest order that could not be ended has been due.")
@@ -199,6 +203,12 @@ func (m *Metrics) Kept(n int) { m.kept.Set(float64(n)) }
 func (m *Metrics) Swept(expired int, overdue time.Duration) {
 	m.expired.Add(float64(expired))
 	m.overdue.Set(overdue.Seconds())
+}
+
+// Queued shows how many accepted purchases are undecided, and how old the oldest is.
+func (m *Metrics) Queued(orders int64, oldest time.Duration) {
+	m.queuedOrders.Set(float64(orders))
+	m.queuedOldest.Set(oldest.Seconds())
 }
 
 func oneOf(known []string, value string) string {

@@ -88,6 +88,7 @@ func TestWhatIsHandedInIsShown(t *testing.T) {
 	m.ShardAt("order_view", 1, 100, 2*time.Second)
 	m.Lanes(62, 1, 1, 17)
 	m.Kept(5)
+	m.Queued(8, 90*time.Second)
 	got := scrape(t, m)
 	for name, want := range map[string]string{
 		`seckill_purchases_total{outcome="sold_out"}`:                                      "1",
@@ -109,6 +110,8 @@ func TestWhatIsHandedInIsShown(t *testing.T) {
 		`seckill_projection_shard_lag_events{projection="order_view",shard="1"}`:           "100",
 		`seckill_projection_shard_lag_seconds{projection="order_view",shard="1"}`:          "2",
 		`seckill_lanes{state="selling"}`:                                                   "62",
+		`seckill_queued_orders`:                                                            "8",
+		`seckill_oldest_queued_seconds`:                                                    "90",
 		`seckill_recorder_lag_entries`:                                                     "17",
 		`seckill_kept_purchases`:                                                           "5",
 	} {
