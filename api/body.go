@@ -24,19 +24,11 @@ const bodyBudget = 5 * time.Second
 // refuses what is not JSON by its Content-Type (415), compressed (415), too large (413), or no JSON
 // text (400). optional: no body at all is fine, and leaves buf empty.
 func readJSON(c echo.Context, buf *bytes.Buffer, optional bool) error {
-	buf.Reset()
-	r := c.Request()
-	if enc := r.Header.Get(echo.HeaderContentEncoding); enc != "" && !strings.EqualFold(enc, "identity") {
-		return invalid(http.StatusUnsupportedMediaType, "Compressed bodies are not taken: please send it as it is, without Content-Encoding.")
-	}
-	plain := isJSON(r.Header)
+	plain := isJSON(c.Request().Header)
 	if !plain && !optional {
 		return errNotJSON()
 	}
-	if r.ContentLength > maxBody {
-		return errTooLarge()
-	}
-	if err := fill(c, buf); err != nil {
+	if err := readRaw(c, buf); err != nil {
 		return err
 	}
 	switch {
@@ -44,9 +36,32 @@ func readJSON(c echo.Context, buf *bytes.Buffer, optional bool) error {
 		return nil
 	case !plain:
 		return errNotJSON()
-	case buf.Len() > maxBody:
+	}
+	return validJSON(buf.Bytes())
+}
+
+// readRaw reads the body of a request, whatever it holds, into buf, which is
+// emptied first. It refuses a compressed (415) and a too large one (413).
+func readRaw(c echo.Context, buf *bytes.Buffer) error {
+	buf.Reset()
+	r := c.Request()
+	if enc := r.Header.Get(echo.HeaderContentEncoding); enc != "" && !strings.EqualFold(enc, "identity") {
+		return invalid(http.StatusUnsupportedMediaType, "Compressed bodies are not taken: please send it as it is, without Content-Encoding.")
+	}
+	if r.ContentLength > maxBody {
 		return errTooLarge()
-	case !json.Valid(buf.Bytes()) || !utf8.Valid(buf.Bytes()):
+	}
+	if err := fill(c, buf); err != nil {
+		return err
+	}
+	if buf.Len() > maxBody {
+		return errTooLarge()
+	}
+	return nil
+}
+
+func validJSON(body []byte) error {
+	if !json.Valid(body) || !utf8.Valid(body) {
 		return invalid(http.StatusBadRequest, "The body is not JSON, or something follows it.")
 	}
 	return nil

@@ -78,6 +78,9 @@ func describe(api huma.API, o *huma.Operation) {
 			Description: http.StatusText(status), Content: map[string]*huma.MediaType{problemType: {Schema: problem}},
 		}
 	}
+	if o.OperationID == webhookID {
+		describeWebhook(registry, o)
+	}
 	if o.OperationID != purchaseID {
 		return
 	}

@@ -39,7 +39,8 @@ type refusal struct {
 	opensAt time.Time
 	wait    time.Duration // exact time to wait, 0: none, or jittered where the kind says so
 	order   string
-	cause   error // for the log only, never shown
+	state   *commands.OrderAnswer // the order whose state does not allow it
+	cause   error                 // for the log only, never shown
 }
 
 // Error gives the English sentence.
@@ -68,6 +69,21 @@ func wrong(fields ...domain.FieldError) *refusal {
 	return &refusal{Problem: *domain.Invalid(fields...)}
 }
 
+// stateNotes say which state it is that does not allow something.
+var stateNotes = map[domain.OrderStatus]string{
+	domain.OrderStatusQueued:    "It is still being recorded; please try again in a moment.",
+	domain.OrderStatusPaid:      "It is paid.",
+	domain.OrderStatusCancelled: "It is cancelled.",
+	domain.OrderStatusExpired:   "It expired, because it was not paid in time.",
+	domain.OrderStatusRejected:  "It was rejected.",
+}
+
+// wrongState refuses what the state of an order does not allow, and shows the
+// order.
+func wrongState(code domain.Code, order commands.OrderAnswer) *refusal {
+	return &refusal{Problem: domain.Problem{Code: code, Note: stateNotes[order.Status]}, state: &order}
+}
+
 // refusalOf turns any error into what a person may see. An unknown error becomes
 // internal, or busy when a store or the gate is away for the moment, and keeps
 // its cause for the log.
@@ -76,12 +92,19 @@ func (s *Server) refusalOf(err error) *refusal {
 	if errors.As(err, &r) {
 		return r
 	}
+	var state *commands.WrongStateError
+	if errors.As(err, &state) {
+		return wrongState(domain.CodeWrongState, state.Order)
+	}
 	var p *domain.Problem
 	if errors.As(err, &p) {
 		return &refusal{Problem: *p}
 	}
 	code := domain.CodeInternal
-	if s.away(err) {
+	switch {
+	case s.opts.Archived != nil && s.opts.Archived(err):
+		return refuse(domain.CodeArchived)
+	case s.away(err):
 		code = domain.CodeBusy
 	}
 	return &refusal{Problem: domain.Problem{Code: code}, cause: err}

@@ -181,6 +181,7 @@ type house struct {
 	finder    *fakeFinder
 	shower    *fakeShower
 	operator  *fakeOperator
+	orders    *fakeOrders
 	log       *logBuffer
 	server    *Server
 	url       string
@@ -208,15 +209,16 @@ func newHouse(t testing.TB, change func(*Deps, *Options)) *house {
 	t.Helper()
 	h := &house{
 		t: t, purchaser: &fakePurchaser{answer: accept}, finder: &fakeFinder{}, shower: &fakeShower{}, operator: &fakeOperator{}, log: &logBuffer{},
+		orders: &fakeOrders{},
 	}
 	verifier, err := SecretVerifier(testSecret, time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
 	deps := Deps{
-		Purchaser: h.purchaser, Finder: h.finder, Shower: h.shower, Operator: h.operator, Rehydrator: fakeRehydrator{}, Verifier: verifier,
+		Purchaser: h.purchaser, Finder: h.finder, Shower: h.shower, Operator: h.operator, Cleanup: fakeCleanup(nil), Rehydrator: fakeRehydrator{}, Verifier: verifier,
 		Log: slog.New(slog.NewJSONHandler(h.log, nil)), Now: time.Now,
-		Prover: fakeProver(nil),
+		Prover: fakeProver(nil), Orders: h.orders, Providers: testProviders(),
 	}
 	opts := Options{RefusalLogEvery: 1}
 	if change != nil {

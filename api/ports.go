@@ -21,6 +21,24 @@ type Finder interface {
 	List(ctx context.Context, sale, buyer string, limit int, cursor string) (commands.OrderPage, error)
 }
 
+// Orders changes what becomes of orders after they were won, and looks them up
+// for operators.
+type Orders interface {
+	Look(ctx context.Context, order string) (commands.OrderAnswer, error)
+	Cancel(ctx context.Context, buyer, order, trace string) (commands.OrderAnswer, error)
+	CancelFor(ctx context.Context, order string, c domain.Cancellation, actor commands.Actor) (commands.OrderAnswer, error)
+	Settle(ctx context.Context, p commands.Payment, actor commands.Actor) (commands.OrderAnswer, error)
+}
+
+// Providers knows the payment providers by name.
+type Providers interface {
+	Knows(provider string) bool
+	// Verify gives nil if the provider signed body not long before or after now.
+	Verify(provider, signature string, body []byte, now time.Time) error
+	// Pages gives, by the provider's name, where an order can be paid.
+	Pages(order string, amount domain.Money) map[string]string
+}
+
 // Shower shows sales as buyers see them.
 type Shower interface {
 	Show(ctx context.Context, id string) (commands.SaleAnswer, error)

@@ -25,6 +25,7 @@ type Problem struct {
 	RetryAfterMS int64          `json:"retry_after_ms,omitempty" doc:"Try again after so many milliseconds"`
 	OpensAt      *time.Time     `json:"opens_at,omitempty" doc:"With too_early: when the sale opens"`
 	OrderID      string         `json:"order_id,omitempty"`
+	Order        *OrderView     `json:"order,omitempty" doc:"With wrong_state: the order as it is"`
 	Errors       []ProblemField `json:"errors,omitempty" nullable:"false" doc:"What is wrong, field by field"`
 }
 
@@ -50,6 +51,10 @@ func (r *refusal) document(language, trace string) *Problem {
 	p := &Problem{
 		Type: "urn:seckill:problem:" + string(r.Code), Title: r.Code.Title(), Status: k.status,
 		Detail: r.Code.Sentence(language), Code: string(r.Code), TraceID: trace, OrderID: r.order,
+	}
+	if r.state != nil {
+		shown := orderViewIn(language, *r.state)
+		p.Order, p.OrderID = &shown, shown.OrderID
 	}
 	if r.Note != "" {
 		p.Detail += " " + reasonIn(language, r.Note)

@@ -34,12 +34,16 @@ type route struct {
 // Paths of the API.
 const (
 	pathPrefix    = "/api/"
+	hooksPrefix   = "/webhooks/"
 	pathSales     = "/api/v1/sales"
 	pathSale      = "/api/v1/sales/{sale}"
 	pathPurchases = "/api/v1/sales/{sale}/purchases"
 	pathOrders    = "/api/v1/orders"
 	pathOrder     = "/api/v1/orders/{order}"
 	pathProof     = "/api/v1/orders/{order}/proof"
+	pathCancel    = "/api/v1/orders/{order}/cancellation"
+	pathPayment   = "/api/v1/orders/{order}/payment"
+	pathWebhook   = hooksPrefix + "payments/{provider}"
 	pathAdmin     = "/api/v1/admin/sales"
 	pathClose     = "/api/v1/admin/sales/{sale}/close"
 	pathPause     = "/api/v1/admin/sales/{sale}/pause"
@@ -66,11 +70,23 @@ func (s *Server) routes() []route {
 		{Operation: op(http.MethodGet, pathOrders, "list-orders", "Own orders in a sale, newest first", 401, 404, 422), access: buyer, add: typed(s.listOrders)},
 		{Operation: op(http.MethodGet, pathOrder, "get-order", "One own order, waiting for news if asked to", 401, 404, 422), access: buyer, add: typed(s.getOrder)},
 		{Operation: described(op(http.MethodGet, pathProof, "prove-order", "Proof that one own order stands in the log", 401, 404, 503), proofDescription), access: buyer, add: typed(s.proveOrder)},
+		{Operation: described(op(http.MethodPost, pathCancel, "cancel-order", "Give one own order up", 400, 401, 404, 409, 413, 415, 422, 503), cancelDescription),
+			access: buyer, body: s.checkedBody(true), add: typed(s.cancelOrder)},
+		{Operation: described(op(http.MethodPost, pathPayment, "pay-order", "Where and how to pay one own order", 400, 401, 404, 409, 413, 415, 422, 503), payDescription),
+			access: buyer, body: s.checkedBody(true), add: typed(s.payOrder)},
+		{Operation: webhookOperation(), add: plain(s.paymentWebhook)},
+		{Operation: op(http.MethodGet, pathAdminOrder, "look-order", "Any order, as the log has it", 401, 403, 404, 409, 503), access: admin, add: typed(s.lookOrder)},
+		{Operation: described(op(http.MethodPost, pathAdminCancel, "cancel-any-order", "End an order", 400, 401, 403, 404, 409, 413, 415, 422, 503), adminCancelDescription),
+			access: admin, body: s.checkedBody(true), add: typed(s.cancelAnyOrder)},
+		{Operation: described(op(http.MethodPost, pathAdminPayment, "settle-order", "Record that an order was paid", 400, 401, 403, 404, 409, 413, 415, 422, 503), adminPayDescription),
+			access: admin, body: s.checkedBody(false), add: typed(s.settleOrder)},
 		{Operation: created(op(http.MethodPost, pathAdmin, "create-sale", "Schedule a sale", 400, 401, 403, 413, 415, 422, 503)),
 			access: admin, body: s.checkedBody(false), add: typed(s.createSale)},
 		steer(pathClose, "close-sale", "End a sale for good", s.Operator.Close),
 		steer(pathPause, "pause-sale", "Stop selling for a while", reasoned(s.Operator.Pause, domain.PausedByOperator)),
 		steer(pathResume, "resume-sale", "Sell again", reasoned(s.Operator.Resume, domain.PausedByOperator)),
+		{Operation: described(op(http.MethodPost, pathCleanup, "clean-up-sale", "End the life of a sale that is over", 401, 403, 404, 409, 422, 503), cleanupDescription),
+			access: admin, body: s.checkedBody(true), add: typed(s.cleanUp)},
 		{Operation: op(http.MethodGet, pathOneAdmin, "show-sale", "One sale, as operators see it", 401, 403, 404, 503), access: admin, add: typed(s.showSale)},
 		{Operation: op(http.MethodPost, pathReleases, "release-stock", "Put more units of an item on sale", 400, 401, 403, 404, 410, 413, 415, 422, 503),
 			access: admin, body: s.checkedBody(false), add: typed(s.release)},

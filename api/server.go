@@ -20,9 +20,12 @@ import (
 type Deps struct {
 	Purchaser Purchaser
 	Finder    Finder
+	Orders    Orders
+	Providers Providers
 	Prover    Prover
 	Shower    Shower
 	Operator  Operator
+	Cleanup   Cleanup
 	// Rehydrator serves the route of a rehydration; without it there is none.
 	Rehydrator Rehydrator
 	Verifier   Verifier
@@ -45,9 +48,12 @@ func (d Deps) validate() error {
 	}
 	need(d.Purchaser != nil, "Purchaser")
 	need(d.Finder != nil, "Finder")
+	need(d.Orders != nil, "Orders")
+	need(d.Providers != nil, "Providers")
 	need(d.Prover != nil, "Prover")
 	need(d.Shower != nil, "Shower")
 	need(d.Operator != nil, "Operator")
+	need(d.Cleanup != nil, "Cleanup")
 	need(d.Verifier != nil, "Verifier")
 	need(d.Log != nil, "Log")
 	need(d.Now != nil, "Now")
@@ -71,6 +77,9 @@ type Options struct {
 	// Away tells whether an error means that a store is away for the moment: then
 	// the answer is 503 busy, not 500. Nil: none does.
 	Away func(error) bool
+	// Archived tells whether an error means that what was asked for was taken out of
+	// the log into an archive: then the answer is 410. Nil: none does.
+	Archived func(error) bool
 }
 
 func (o Options) withDefaults() Options {

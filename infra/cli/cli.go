@@ -31,6 +31,9 @@ type program struct {
 	Serve       serveCmd       `cmd:"" help:"Run the service, or some of its parts."`
 	Migrate     migrateCmd     `cmd:"" help:"Bring the schema up to this program, or tell where it stands."`
 	Sale        saleCmd        `cmd:"" help:"Create, list, show, close, pause and resume sales."`
+	Order       orderCmd       `cmd:"" help:"Show, cancel and pay orders."`
+	Simulator   simulatorCmd   `cmd:"" help:"Stand for a payment provider, for a look and for tests: no money moves."`
+	Cleanup     cleanupCmd     `cmd:"" help:"End the life of a sale that is over: check that nothing is lost, then take away what need not be kept."`
 	Replay      replayCmd      `cmd:"" help:"Print stored events."`
 	Audit       auditCmd       `cmd:"" help:"Prove the log, or the proof of an order."`
 	Archive     archiveCmd     `cmd:"" help:"Export closed parts of the log to files, and take them out of the database."`

@@ -53,14 +53,24 @@ func (d *demoCmd) Run(c console) error {
 	ctx, end := context.WithCancel(ctx)
 	defer end()
 	began := time.Now()
+	counter, settings, err := c.counter(ctx)
+	if err != nil {
+		return err
+	}
+	defer counter.Close()
+	c.settings = settings
 	return c.serve(ctx, warnings(c), allRoles(), func(a *app, address string) lifecycle.Entry {
 		d.size(c, a)
-		s := &stage{demo: d, console: c, app: a, address: dialable(address), began: began}
+		s := &stage{demo: d, console: c, app: a, address: dialable(address), counter: counter, began: began}
 		return lifecycle.Entry{Name: "demo", Part: lifecycle.NewLoop(func(ctx context.Context) error {
 			err := s.play(ctx)
-			if err != nil || d.Exit {
-				end()
+			if err == nil && !d.Exit {
+				<-ctx.Done() // orders can be paid until then
 			}
+			if s.till != nil {
+				s.till.close()
+			}
+			end()
 			return err
 		})}
 	})
@@ -98,8 +108,10 @@ type stage struct {
 	console console
 	app     *app
 	address string
+	counter net.Listener // where orders are paid
 	began   time.Time
 
+	till   *till
 	secret []byte
 	sale   string
 	opens  time.Time
@@ -129,15 +141,27 @@ func (s *stage) play(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if s.demo.JSON {
-		err = s.console.json(result.outcome)
-	} else {
-		err = s.console.print(result.table())
+	if err := s.openTill(); err != nil {
+		return err
 	}
-	if err != nil {
+	if err := s.liveOn(ctx, crowd, result); err != nil {
+		return err
+	}
+	if err := s.tell(result); err != nil {
 		return err
 	}
 	return s.goodbye(result)
+}
+
+// tell prints the result.
+func (s *stage) tell(r *result) error {
+	if s.demo.JSON {
+		return s.console.json(r.outcome)
+	}
+	if err := s.console.print(r.table()); err != nil {
+		return err
+	}
+	return s.console.print(r.lifeTable())
 }
 
 // goodbye says what is broken, or where to look now.
@@ -152,6 +176,9 @@ func (s *stage) goodbye(r *result) error {
 	s.console.say("Still serving; stop with Ctrl-C. Have a look:")
 	for _, path := range []string{"/api/v1/sales/" + s.sale, "/readyz", "/metrics", "/openapi.yaml"} {
 		s.console.say("  http://%s%s", s.address, path)
+	}
+	if r.life.open != "" {
+		s.console.say("  http://%s/pay?order=%s&amount=%s&currency=%s pays one of the orders", s.counter.Addr(), r.life.open, demoPrice, demoCurrency)
 	}
 	s.console.say("  seckill reconcile --sale %s", s.sale)
 	s.console.say("  seckill replay --sale %s", s.sale)

@@ -30,6 +30,10 @@ type outcome struct {
 	P50MS      float64        `json:"p50_ms"`
 	P99MS      float64        `json:"p99_ms"`
 	DrainMS    int64          `json:"drain_ms"`
+	// What became of some of the orders afterwards; drift covers it too.
+	Paid      int64 `json:"paid"`
+	Cancelled int64 `json:"cancelled"`
+	Returned  int64 `json:"returned"`
 }
 
 // result is the outcome, and what the table tells beside it.
@@ -39,6 +43,7 @@ type result struct {
 	followed *load.Measurement
 	report   commands.SaleReport
 	rejected int64
+	life     life
 	// firstAfter is from the start of the program to the first acceptance.
 	firstAfter time.Duration
 	drained    time.Duration // from the opening until all was projected
@@ -129,5 +134,6 @@ func (r *result) broken() string {
 	say(r.Undersold > 0, "%d units were wanted and not sold", r.Undersold)
 	say(r.Drift > 0, "gate, log and views differ in %d findings", r.Drift)
 	say(r.followed.Failed+r.followed.Unanswered > 0, "%d accepted orders were not found decided", r.followed.Failed+r.followed.Unanswered)
+	r.brokenLife(say)
 	return strings.Join(broken, "; ")
 }

@@ -10,16 +10,22 @@ import (
 	"seckill/api"
 	"seckill/commands"
 	"seckill/eventstore"
+	"seckill/eventstore/pgstore"
 	"seckill/infra/pg"
 )
 
 // newServer makes the HTTP API, or with serviceOnly what a process without it
 // answers: its health and its metrics.
 func (a *app) newServer(verifier api.Verifier, serviceOnly bool) (*api.Server, error) {
+	book, err := providers(a.settings)
+	if err != nil {
+		return nil, err
+	}
 	server, err := api.New(api.Deps{
-		Purchaser: a.purchaser, Finder: a.finder, Prover: &commands.Prover{Env: a.env, Log: a.sink}, Shower: a.shower, Operator: a.operator, Rehydrator: a.keeper, Verifier: verifier,
+		Purchaser: a.purchaser, Finder: a.finder, Prover: &commands.Prover{Env: a.env, Log: a.sink}, Shower: a.shower, Operator: a.operator, Cleanup: a.cleanup, Rehydrator: a.keeper, Verifier: verifier,
+		Orders: a.orders, Providers: book,
 		Log: a.log, Now: a.env.Now, Metrics: a.metrics, Scrape: a.metrics.Handler(), Checks: a.checks(verifier),
-	}, api.Options{Away: storeAway, ServiceOnly: serviceOnly})
+	}, api.Options{Away: storeAway, Archived: archived, ServiceOnly: serviceOnly})
 	if err != nil {
 		return nil, err
 	}
@@ -32,6 +38,9 @@ func (a *app) newServer(verifier api.Verifier, serviceOnly bool) (*api.Server, e
 func storeAway(err error) bool {
 	return errors.Is(err, eventstore.ErrUnavailable) || errors.Is(err, eventstore.ErrUnknown) || pg.Away(err)
 }
+
+// archived tells whether an error means that records were taken out into a file.
+func archived(err error) bool { return errors.Is(err, pgstore.ErrArchived) }
 
 // verifier checks tokens by a JWKS, which is read until ctx ends, or by the
 // secret.

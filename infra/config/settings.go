@@ -38,6 +38,9 @@ type Settings struct {
 	JWTSecret Secret `name:"jwt-secret" env:"SECKILL_JWT_SECRET" placeholder:"TEXT" help:"Secret of the tokens' signatures. Without it and without a JWKS URL a random one is made once in the data folder."`
 	JWKSURL   string `name:"jwks-url" env:"SECKILL_JWKS_URL" placeholder:"URL" help:"Where the public keys of the tokens' issuer are."`
 
+	PaymentProviders []string `name:"payment-providers" env:"SECKILL_PAYMENT_PROVIDERS" placeholder:"NAME=URL,…" help:"Payment providers, and where each is paid: {order}, {amount} and {currency} stand in the URL for what they name."`
+	PaymentSecrets   Secret   `name:"payment-secrets" env:"SECKILL_PAYMENT_SECRETS" placeholder:"NAME=TEXT,…" help:"Secrets that sign the messages of these providers; several of one name all hold, so that they can be changed. Without both and on a private database there is one provider, simulator, with a random secret made once in the data folder."`
+
 	Namespace string `name:"namespace" env:"SECKILL_NAMESPACE" default:"seckill" placeholder:"NAME" help:"Schema, key prefix, topic prefix and locks. Default: ${default}."`
 	DataDir   string `name:"data" env:"SECKILL_DATA_DIR" default:".seckill" placeholder:"DIR" help:"Folder of the private stores and the random secret. Default: ${default}."`
 

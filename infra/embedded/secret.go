@@ -10,36 +10,50 @@ import (
 	"strings"
 )
 
-const secretFile = "jwt.secret"
+// The files of random secrets in a data folder.
+const (
+	secretFile        = "jwt.secret"
+	paymentSecretFile = "payments.secret"
+)
 
-// Secret returns the random secret of a data folder, 64 hexadecimal digits,
-// which is made at the first call and stays. All callers at once get the same.
-// A file that others can read is refused: its secret is none.
+// Secret returns the random secret of a data folder that signs tokens, 64
+// hexadecimal digits, which is made at the first call and stays. All callers at
+// once get the same. A file that others can read is refused: its secret is none.
 func Secret(dataDir string) (string, error) {
+	return secretIn(dataDir, secretFile, "the secret for tokens")
+}
+
+// PaymentSecret is the same for the messages of the payment simulator.
+func PaymentSecret(dataDir string) (string, error) {
+	return secretIn(dataDir, paymentSecretFile, "the secret for payments")
+}
+
+// secretIn gives the secret of a file, which is what for people.
+func secretIn(dataDir, name, what string) (string, error) {
 	dir, err := makeDataDir(dataDir)
 	if err != nil {
 		return "", err
 	}
-	file := filepath.Join(dir, secretFile)
+	file := filepath.Join(dir, name)
 	if _, err := os.Lstat(file); errors.Is(err, os.ErrNotExist) {
 		if err := makeSecret(file); err != nil {
-			return "", fmt.Errorf("make the secret for tokens: %w", &FolderError{dir, err})
+			return "", fmt.Errorf("make %s: %w", what, &FolderError{dir, err})
 		}
 	}
 	st, err := os.Stat(file)
 	if err != nil {
-		return "", fmt.Errorf("read the secret for tokens: %w", err)
+		return "", fmt.Errorf("read %s: %w", what, err)
 	}
 	if st.Mode().Perm()&0o077 != 0 {
-		return "", fmt.Errorf("the secret for tokens in %s can be read by others; remove the file, and a new secret is made", file)
+		return "", fmt.Errorf("%s in %s can be read by others; remove the file, and a new secret is made", what, file)
 	}
 	raw, err := os.ReadFile(file)
 	if err != nil {
-		return "", fmt.Errorf("read the secret for tokens: %w", err)
+		return "", fmt.Errorf("read %s: %w", what, err)
 	}
 	secret := strings.TrimSpace(string(raw))
 	if len(secret) < 32 {
-		return "", fmt.Errorf("the secret for tokens in %s is too short; remove the file, and a new secret is made", file)
+		return "", fmt.Errorf("%s in %s is too short; remove the file, and a new secret is made", what, file)
 	}
 	return secret, nil
 }

@@ -1,6 +1,7 @@
 package embedded
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"sync"
@@ -44,5 +45,15 @@ func TestASecretThatOthersCanReadIsRefused(t *testing.T) {
 	}
 	if _, err := Secret(dir); err == nil {
 		t.Error("a secret that others can read was accepted")
+	}
+}
+
+func TestTheSecretsOfTokensAndPaymentsAreTwo(t *testing.T) {
+	dir := t.TempDir()
+	tokens, err1 := Secret(dir)
+	payments, err2 := PaymentSecret(dir)
+	again, err3 := PaymentSecret(dir)
+	if err := errors.Join(err1, err2, err3); err != nil || tokens == payments || payments != again || len(payments) != 64 {
+		t.Errorf("tokens and payments have the same secret, or it changes (%v)", err)
 	}
 }
