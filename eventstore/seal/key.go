@@ -38,6 +38,9 @@ func (k Key) Public() ed25519.PublicKey { return k.private.Public().(ed25519.Pub
 // ID names the key: see KeyID.
 func (k Key) ID() string { return KeyID(k.Public()) }
 
+// Sign signs a text that is no seal: it begins with a line that says what it is.
+func (k Key) Sign(text []byte) []byte { return ed25519.Sign(k.private, text) }
+
 // KeyID names a public key: the first 16 hexadecimal digits of its SHA-256.
 func KeyID(public ed25519.PublicKey) string {
 	sum := sha256.Sum256(public)
