@@ -70,7 +70,8 @@ type Append struct {
 const AnyVersion int64 = -1
 
 // Group is stored whole or not at all. Guards, Claims and Cursors replace what
-// stood under their keys (a claim: sale, buyer, ordinal). A Guard's Version is
+// stood under their keys (a claim: sale, buyer, ordinal; one without an order takes
+// away what stood there). A Guard's Version is
 // set by the store to the version its stream has after the group.
 type Group struct {
 	Appends []Append

@@ -50,7 +50,8 @@ func (p *plan) claimsOf(key eventstore.ClaimKey) []eventstore.Claim {
 	return p.facts.claims[key]
 }
 
-// putClaim replaces the claim of the same ordinal or adds it.
+// putClaim replaces the claim of the same ordinal or adds it; one without an order
+// takes it away.
 func (p *plan) putClaim(c eventstore.Claim) {
 	key := eventstore.ClaimKey{SaleID: c.SaleID, BuyerID: c.BuyerID}
 	p.claims[claimID{key, c.Ordinal}] = c
@@ -58,9 +59,13 @@ func (p *plan) putClaim(c eventstore.Claim) {
 	at, found := slices.BinarySearchFunc(list, c.Ordinal, func(have eventstore.Claim, ordinal int) int {
 		return cmp.Compare(have.Ordinal, ordinal)
 	})
-	if found {
+	switch {
+	case c.OrderID == "" && found:
+		list = slices.Delete(list, at, at+1)
+	case c.OrderID == "":
+	case found:
 		list[at] = c
-	} else {
+	default:
 		list = slices.Insert(list, at, c)
 	}
 	p.merged[key] = list

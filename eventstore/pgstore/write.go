@@ -50,6 +50,10 @@ on conflict (sale_id, buyer_id, ordinal) do update
 set order_id = excluded.order_id, quantity = excluded.quantity, live = excluded.live,
     key = excluded.key, body_hash = excluded.body_hash`
 
+	deleteClaims = `
+delete from claims c using unnest($1::text[], $2::text[], $3::integer[]) n(sale_id, buyer_id, ordinal)
+where c.sale_id = n.sale_id and c.buyer_id = n.buyer_id and c.ordinal = n.ordinal`
+
 	insertCursors = `
 insert into cursors (lane, epoch, n, digest)
 select n.lane, n.epoch, n.n, n.digest from unnest($1::integer[], $2::bigint[], $3::bigint[], $4::text[]) n(lane, epoch, n, digest)
@@ -161,7 +165,23 @@ func queueNewClaims(b *pgx.Batch, claims map[claimID]eventstore.Claim) {
 		return
 	}
 	type claim = eventstore.Claim
-	rows := slices.Collect(maps.Values(claims))
+	var rows, gone []claim
+	for _, c := range claims {
+		if c.OrderID == "" {
+			gone = append(gone, c)
+		} else {
+			rows = append(rows, c)
+		}
+	}
+	if len(gone) > 0 {
+		b.Queue(deleteClaims,
+			column(gone, func(c *claim) string { return c.SaleID }),
+			column(gone, func(c *claim) string { return c.BuyerID }),
+			column(gone, func(c *claim) int64 { return int64(c.Ordinal) }))
+	}
+	if len(rows) == 0 {
+		return
+	}
 	b.Queue(upsertClaims,
 		column(rows, func(c *claim) string { return c.SaleID }),
 		column(rows, func(c *claim) string { return c.BuyerID }),

@@ -100,6 +100,37 @@ func claimsAreKept(t *testing.T, s eventstore.Store) {
 	}
 }
 
+func claimsAreTakenAway(t *testing.T, s eventstore.Store) {
+	key := eventstore.ClaimKey{SaleID: "s", BuyerID: "b"}
+	claim := func(ordinal int, order string) eventstore.Claim {
+		return eventstore.Claim{SaleID: "s", BuyerID: "b", Ordinal: ordinal, OrderID: order, Quantity: int64(len(order)), Live: order != ""}
+	}
+	MustSubmit(t, s, Always(&eventstore.Group{Claims: []eventstore.Claim{claim(1, "o1"), claim(2, "o2"), claim(3, "o3")}}), eventstore.Stored)
+	MustSubmit(t, s, Always(&eventstore.Group{Claims: []eventstore.Claim{claim(1, "o2"), claim(2, ""), claim(3, ""), claim(4, "")}}), eventstore.Stored)
+	var saw []eventstore.Claim
+	MustSubmit(t, s, eventstore.Work{
+		Needs: eventstore.Needs{Claims: []eventstore.ClaimKey{key}},
+		Decide: func(l eventstore.Look) (*eventstore.Group, error) {
+			saw = l.Claims(key)
+			return nil, nil
+		},
+	}, eventstore.Nothing)
+	got, err := s.ClaimsOf(within(t), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, list := range [][]eventstore.Claim{saw, got} {
+		if diff := cmp.Diff([]eventstore.Claim{claim(1, "o2")}, list); diff != "" {
+			t.Errorf("claims afterwards (-want +got):\n%s", diff)
+		}
+	}
+	MustSubmit(t, s, Always(&eventstore.Group{Claims: []eventstore.Claim{claim(1, "")}}), eventstore.Stored)
+	MustSubmit(t, s, Always(&eventstore.Group{Claims: []eventstore.Claim{claim(1, "o9")}}), eventstore.Stored)
+	if got, err = s.ClaimsOf(within(t), key); err != nil || len(got) != 1 || got[0].OrderID != "o9" {
+		t.Errorf("a claim where one was taken away: got %v, %v", got, err)
+	}
+}
+
 func setCursor(c eventstore.Cursor) eventstore.Work {
 	return eventstore.Work{Decide: func(eventstore.Look) (*eventstore.Group, error) {
 		return &eventstore.Group{Cursors: []eventstore.Cursor{c}}, nil

@@ -31,6 +31,7 @@ func Run(t *testing.T, open func(t *testing.T) eventstore.Store) {
 		{"a guard gets the version of its stream and is seen by the next", guardsFollowStreams},
 		{"a guard below zero is refused for that work alone", guardsDefendZero},
 		{"claims are kept by sale, buyer and ordinal", claimsAreKept},
+		{"a claim without an order takes away what stood there", claimsAreTakenAway},
 		{"a cursor moves forward only, across epochs", cursorsMoveForward},
 		{"a cursor alone is stored", cursorAlone},
 		{"a NUL byte fails its own work and no neighbour", dataFailsAlone},
