@@ -32,7 +32,7 @@ type ExpirerOptions struct {
 	Every time.Duration
 	// Page is how many due orders are read in one statement (512).
 	Page int
-	// AtOnce bounds how many orders are decided at the same time (64); the log
+	// AtOnce bounds how many orders are decided at the same time (128); the log
 	// commits them together.
 	AtOnce int
 	// Swept is told of each sweep; may be nil.
@@ -47,7 +47,7 @@ func (o ExpirerOptions) withDefaults() ExpirerOptions {
 		o.Page = 512
 	}
 	if o.AtOnce == 0 {
-		o.AtOnce = 64
+		o.AtOnce = 128
 	}
 	if o.Swept == nil {
 		o.Swept = func(ExpirySweep) {}

@@ -133,7 +133,8 @@ func lifeNeeds(l life) eventstore.Needs {
 	}
 	if l.Status == domain.OrderStatusPlaced || l.Status == domain.OrderStatusPaid {
 		for _, line := range l.Lines {
-			needs.Guards = append(needs.Guards, domain.StockStream(l.SaleID, line.SKU, l.Bucket))
+			stream := domain.StockStream(l.SaleID, line.SKU, l.Bucket)
+			needs.Streams, needs.Guards = append(needs.Streams, stream), append(needs.Guards, stream)
 		}
 	}
 	return needs

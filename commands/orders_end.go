@@ -44,8 +44,10 @@ func (e *ending) decide() (*eventstore.Group, error) {
 	return e.group, nil
 }
 
-// add appends at any version: that of the order's stream was compared, and an
-// append at any version is refused where its event's id stands in another stream.
+// add appends where the stream stands under the lock, which costs the store no
+// question. An event whose id is given is appended at any version instead (that of
+// the order's stream was compared): so it is refused where its id stands in another
+// stream.
 func (e *ending) add(stream string, id uuid.UUID, ev domain.Event) error {
 	actor := e.change.actor
 	if actor.TraceID == "" {
@@ -55,11 +57,12 @@ func (e *ending) add(stream string, id uuid.UUID, ev domain.Event) error {
 	if err != nil {
 		return err
 	}
+	expected := e.look.Stream(stream).Version
 	if id != uuid.Nil {
-		stored.ID = id
+		stored.ID, expected = id, eventstore.AnyVersion
 	}
 	e.group.Appends = append(e.group.Appends, eventstore.Append{
-		Stream: stream, Expected: eventstore.AnyVersion, Events: []eventstore.NewEvent{stored},
+		Stream: stream, Expected: expected, Events: []eventstore.NewEvent{stored},
 	})
 	return nil
 }
