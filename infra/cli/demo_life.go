@@ -28,7 +28,7 @@ const (
 
 // life is what became of some orders of a demo after they were won.
 type life struct {
-	paid, failed, cancelled int // asked for, and answered as it should be
+	paid, failed, cancelled int // asked for
 	// returned is how many units the gate has again.
 	returned int64
 	findings int
@@ -53,76 +53,93 @@ func (c console) counter(ctx context.Context) (net.Listener, config.Settings, er
 	return listener, settings.WithPayment(simulatorName, "http://"+listener.Addr().String()+simulatorPage, secret), nil
 }
 
+// fate is what is to become of a demo's order.
+type fate struct {
+	order, token string
+	do           func(ctx context.Context, f fate) error
+}
+
+// fates chooses what becomes of the orders that were won, the first ones of them.
+func (s *stage) fates(crowd *sent, l *life) []fate {
+	bought := crowd.crowd.Orders()
+	n := len(bought)
+	l.paid, l.failed, l.cancelled = min(demoPaid, (n+1)/2), min(demoFailed, n/10), min(demoCancelled, n/10)
+	all := make([]fate, 0, l.paid+l.failed+l.cancelled)
+	for _, buyer := range slices.Sorted(maps.Keys(bought)) {
+		f := fate{order: bought[buyer], token: crowd.tokens[buyer]}
+		switch i := len(all); {
+		case i == cap(all):
+			l.open = f.order
+			return all
+		case i < l.paid:
+			// One in twenty is told twice, as providers do.
+			f.do = s.paying(payments.Charge{Repeat: 1 + i%20/19})
+		case i < l.paid+l.failed:
+			f.do = s.paying(payments.Charge{Fails: true})
+		default:
+			f.do = s.giveUp
+		}
+		all = append(all, f)
+	}
+	return all
+}
+
 // liveOn pays some orders, lets the payment of others fail and gives others up,
 // waits until all of it is recorded and projected, and compares the books again.
 func (s *stage) liveOn(ctx context.Context, crowd *sent, r *result) error {
-	bought := crowd.crowd.Orders()
-	buyers := slices.Sorted(maps.Keys(bought))
-	n := len(buyers)
-	paid, failed, cancelled := min(demoPaid, (n+1)/2), min(demoFailed, n/10), min(demoCancelled, n/10)
-	if rest := paid + failed + cancelled; rest < n {
-		r.life.open = bought[buyers[rest]]
-	}
+	work := make(chan fate)
 	var mu sync.Mutex
-	var errs []error
-	work := make(chan int)
+	var first error
 	var hands sync.WaitGroup
 	for range demoHands {
 		hands.Go(func() {
-			for i := range work {
-				order, token := bought[buyers[i]], crowd.tokens[buyers[i]]
-				var err error
-				count := &r.life.paid
-				switch {
-				case i < paid:
-					// One in twenty is told twice, as providers do.
-					err = s.pay(ctx, payments.Charge{OrderID: order, Repeat: 1 + i%20/19})
-				case i < paid+failed:
-					count, err = &r.life.failed, s.pay(ctx, payments.Charge{OrderID: order, Fails: true})
-				default:
-					count, err = &r.life.cancelled, s.giveUp(ctx, order, token)
-				}
+			for f := range work {
+				err := f.do(ctx, f)
 				mu.Lock()
-				if *count++; err != nil {
-					errs = append(errs, err)
+				if first == nil {
+					first = err
 				}
 				mu.Unlock()
 			}
 		})
 	}
-	for i := range paid + failed + cancelled {
-		work <- i
+	for _, f := range s.fates(crowd, &r.life) {
+		work <- f
 	}
 	close(work)
 	hands.Wait()
-	if err := errors.Join(errs...); err != nil {
-		return fmt.Errorf("pay and cancel orders: %w", errors.Join(errs[0], ctx.Err()))
+	if first != nil {
+		return fmt.Errorf("pay and cancel orders: %w", first)
 	}
 	return s.settleLife(ctx, r)
 }
 
 // openTill opens the page at which orders of this demo are paid, until it stops.
 func (s *stage) openTill() error {
-	secret := s.console.settings.Payments()
+	ours := s.console.settings.Payments()
 	var err error
-	s.till, err = openTill(s.counter, secret[len(secret)-1].Secrets[0], webhookOf("http://"+s.address, simulatorName))
+	s.till, err = openTill(s.counter, ours[len(ours)-1].Secrets[0], webhookOf("http://"+s.address, simulatorName))
 	return err
 }
 
-// pay tells the payment of an order through the simulator.
-func (s *stage) pay(ctx context.Context, c payments.Charge) error {
+// paying tells how the payment of an order went, through the simulator.
+func (s *stage) paying(c payments.Charge) func(context.Context, fate) error {
 	c.Amount, c.Currency = demoPrice, demoCurrency
-	_, err := s.till.Pay(ctx, c)
-	return err
+	return func(ctx context.Context, f fate) error {
+		c := c
+		c.OrderID = f.order
+		_, err := s.till.Pay(ctx, c)
+		return err
+	}
 }
 
 // giveUp cancels an order over HTTP as its buyer.
-func (s *stage) giveUp(ctx context.Context, order, token string) error {
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+s.address+"/api/v1/orders/"+order+"/cancellation", nil)
+func (s *stage) giveUp(ctx context.Context, f fate) error {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+s.address+"/api/v1/orders/"+f.order+"/cancellation", nil)
 	if err != nil {
 		return err
 	}
-	r.Header.Set("Authorization", "Bearer "+token)
+	r.Header.Set("Authorization", "Bearer "+f.token)
 	answer, err := http.DefaultClient.Do(r)
 	if err != nil {
 		return err
@@ -130,7 +147,7 @@ func (s *stage) giveUp(ctx context.Context, order, token string) error {
 	defer func() { _ = answer.Body.Close() }() // it was read as far as it is wanted
 	raw, err := io.ReadAll(io.LimitReader(answer.Body, 64<<10))
 	if err == nil && answer.StatusCode != http.StatusOK {
-		err = fmt.Errorf("cancel order %s: status %d: %s", order, answer.StatusCode, raw)
+		err = fmt.Errorf("cancel order %s: status %d: %s", f.order, answer.StatusCode, raw)
 	}
 	return err
 }

@@ -65,6 +65,12 @@ func TestEveryBrokenInvariantIsNamed(t *testing.T) {
 	lost := judged(4, 0, 0)
 	lost.followed.Failed = 3
 	cases["3 accepted orders were not found decided"] = lost
+	unpaid := judged(4, 0, 0)
+	unpaid.life.paid, unpaid.Paid = 3, 2
+	cases["3 orders were paid, and 2 are paid in the view"] = unpaid
+	kept := judged(4, 0, 0)
+	kept.life.failed, kept.Cancelled = 1, 1
+	cases["1 units came back: 0 did in the log, and 0 in the gate"] = kept
 	for want, r := range cases {
 		if got := r.broken(); !strings.Contains(got, want) {
 			t.Errorf("got %q, want %q in it", got, want)

@@ -81,15 +81,16 @@ func (p *problems) payments(s Settings) {
 			"SECKILL_PAYMENT_PROVIDERS must give %s an address that begins with https:// or http:// and holds {order}.", provider.name)
 		known[provider.name] = true
 	}
-	signed := map[string]bool{}
+	signed, strange := map[string]bool{}, false
 	for _, secret := range pairs(strings.Split(string(s.PaymentSecrets), ",")) {
 		if !known[secret.name] {
-			p.check(false, "SECKILL_PAYMENT_SECRETS must be a list of NAME=secret, each for a provider that SECKILL_PAYMENT_PROVIDERS names.")
+			strange = true
 			continue
 		}
 		p.check(len(secret.value) >= minPaymentSecret, "SECKILL_PAYMENT_SECRETS holds a secret of %s that could be guessed: give it at least %d bytes.", secret.name, minPaymentSecret)
 		signed[secret.name] = true
 	}
+	p.check(!strange, "SECKILL_PAYMENT_SECRETS must be a list of NAME=secret, each for a provider that SECKILL_PAYMENT_PROVIDERS names; a secret holds no comma.")
 	for _, provider := range pairs(s.PaymentProviders) {
 		p.check(!known[provider.name] || signed[provider.name], "SECKILL_PAYMENT_SECRETS must hold a secret of %s, or nobody could tell that an order was paid there.", provider.name)
 	}

@@ -14,6 +14,7 @@ import (
 var demoKeys = []string{
 	"sale_id", "strategy", "stock", "buyers", "accepted", "placed", "sold_out", "refused", "errors", "oversold", "undersold",
 	"drift", "accept_per_s", "placed_per_s", "p50_ms", "p99_ms", "drain_ms",
+	"paid", "cancelled", "returned",
 }
 
 // runDemo runs a demo to its end and gives its result, once what it left has
@@ -63,7 +64,7 @@ func TestADemoSellsExactlyItsStockAndProvesIt(t *testing.T) {
 	result := runDemo(t, ObserveOptions{Dir: dir}, "--stock", "200", "--buyers", "1000")
 	wantNumbers(t, result, map[string]float64{
 		"stock": 200, "buyers": 1000, "accepted": 200, "placed": 200, "sold_out": 800, "errors": 0,
-		"oversold": 0, "undersold": 0, "drift": 0,
+		"oversold": 0, "undersold": 0, "drift": 0, "paid": 100, "cancelled": 40, "returned": 40,
 	})
 	if p99 := result["p99_ms"].(float64); p99 <= 0 || result["p50_ms"].(float64) > p99 {
 		t.Errorf("got p50 %v and p99 %v ms", result["p50_ms"], p99)
