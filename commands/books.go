@@ -5,66 +5,210 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"seckill/domain"
 	"seckill/eventstore"
 )
 
-// books is everything that the log says about one sale, read once.
+// books is what the log says about one sale, folded in one pass as far as the
+// evidence beside it asks: a few numbers per order and stock, whatever the number
+// of events. The evidence is put in first, the log is read after it.
 type books struct {
+	evidence
 	stocks map[string]*stockBook // by stream
 	orders map[string]*orderBook // by order id
 	// unread holds, by stream, the first event that cannot be read. What is told of
 	// the stream ends before it.
 	unread map[string]*UnreadableError
+	// limit and allowed are the most that the terms ever let a buyer have.
+	limit   int64
+	allowed int
+	sale    map[int64]eventstore.Hash // of the sale's own stream, by version
+	stock   map[string]int64          // what stock_log must sum to, by SKU
+	count   []ViewCounts              // what sale_summary must count, by shard
 }
 
-// stockBook is a stock stream: the events that the cut's formula needs, and the
-// account at every version (accounts[v]).
+// evidence is what stood beside the log, before the log was read.
+type evidence struct {
+	cuts   []cut
+	guards map[string]guardSeen // by stock stream
+	views  ViewSnapshot
+	// claimsAt is the head of the log before the claims were read.
+	claimsAt int64
+	parked   map[string]map[string]int64 // by projection and sequence: first position
+}
+
+// guardSeen is a guard and the version of its stream at the same moment.
+type guardSeen struct {
+	guard   eventstore.Guard
+	version int64
+}
+
+// stockBook is a stock stream.
 type stockBook struct {
-	key      domain.StockKey
-	hashes   []eventstore.Hash // of version v+1 at [v]
-	accounts []domain.Account  // at version v at [v]
-	entries  []stockEntry
+	key   domain.StockKey
+	now   domain.Account
+	least domain.Account // where fewest were left
+
+	seen     *stockCut
+	expected int64 // what the gate must have had left at the cut
+	prefix   bool  // what the gate had applied is in the stream
+
+	guard   *guardSeen
+	atGuard domain.Account
 }
 
-// stockEntry is how one event of a stock stream counts in the cut's formula.
-type stockEntry struct {
-	version  int64
-	position int64
-	shard    string // sequence key
-	in       int64  // units added: first stock, tranches, moved in
-	out      int64  // units taken: orders, withdrawals, moves out, refused orders
-	back     int64  // units given back: returns, refused orders
-	entry    domain.EntryID
-	change   int64 // as stock_log keeps it
+// stockCut is what the gate had of a stock at a cut.
+type stockCut struct {
+	applied   eventstore.Mark
+	available int64
+	epoch, n  int64
+	// before is the version that was applied before the gate was scanned.
+	before int64
 }
 
-// orderBook is an order's stream.
+// letter is what a gate's record says of an order; 0 for nothing.
+type letter uint8
+
+const (
+	letterAccepted letter = iota + 1
+	letterEnded
+	letterTombstone
+	letterRefused
+)
+
+func letterOf(s GateOrderState) letter {
+	switch s {
+	case OrderAccepted:
+		return letterAccepted
+	case OrderEnded:
+		return letterEnded
+	case OrderTombstone:
+		return letterTombstone
+	case OrderRefused:
+		return letterRefused
+	}
+	return 0
+}
+
+// told is what somebody says of an order's units: held ones, and what became of it.
+type told struct {
+	letter letter
+	held   int32
+}
+
+// orderBook is what the log and the stores beside it say of one order. It is small
+// on purpose: there is one for each order of a sale.
 type orderBook struct {
-	states    []domain.Order // at version v+1 at [v]
-	positions []int64
+	buyer  string
+	payBy  int64 // seconds since 1970; 0 for none
+	units  int64
+	status status
+	placed bool // its first event placed it
+	inView viewRow
+	folded viewRow // what the row must be at the view's checkpoint
+	claim  claimRow
+	gate   told
+	bucket int16
+	listed bool
+	// counted is the item whose hold was added last, counted from 1: a scan may give
+	// one twice.
+	counted uint8
+	// then and now are what the stock streams say of it: up to what the gate had
+	// applied before it was scanned, and up to the head.
+	then, now told
+	atClaims  status // status when the claims were read
 }
 
-func (o *orderBook) now() domain.Order { return o.states[len(o.states)-1] }
+type viewRow struct {
+	version int32
+	units   int32
+	status  status
+}
 
-// readBooks reads every record of a sale.
-func readBooks(ctx context.Context, log eventstore.Reader, sale string) (*books, error) {
-	b := &books{stocks: map[string]*stockBook{}, orders: map[string]*orderBook{}, unread: map[string]*UnreadableError{}}
+// claimRow is what the claims say of an order; n counts its rows.
+type claimRow struct {
+	n        uint8
+	live     bool
+	stranger bool // a buyer that is not the order's
+	quantity int32
+}
+
+// status is an order's status in one byte; 0 for none.
+type status uint8
+
+var statuses = [...]domain.OrderStatus{"", domain.OrderStatusQueued, domain.OrderStatusPlaced, domain.OrderStatusPaid,
+	domain.OrderStatusCancelled, domain.OrderStatusExpired, domain.OrderStatusRejected}
+
+func statusOf(s domain.OrderStatus) status {
+	for i, known := range statuses {
+		if known == s {
+			return status(i)
+		}
+	}
+	return 0
+}
+
+func (s status) domain() domain.OrderStatus { return statuses[s] }
+
+func (s status) live() bool { return domain.Order{Status: s.domain()}.Standing() == domain.Live }
+
+func newBooks(sale FoldedSale, shards int) *books {
+	b := &books{
+		stocks: map[string]*stockBook{}, orders: map[string]*orderBook{}, unread: map[string]*UnreadableError{},
+		sale: map[int64]eventstore.Hash{}, stock: map[string]int64{}, count: make([]ViewCounts, shards),
+	}
+	b.guards = map[string]guardSeen{}
+	b.limit, b.allowed = sale.Terms.LimitPerBuyer, sale.Terms.OrdersPerBuyer
+	return b
+}
+
+// order gives the book of an order, made where there is none.
+func (b *books) order(id string) *orderBook {
+	o, ok := b.orders[id]
+	if !ok {
+		o = &orderBook{}
+		b.orders[id] = o
+	}
+	return o
+}
+
+func (b *books) stockOf(stream string) (*stockBook, error) {
+	s, ok := b.stocks[stream]
+	if !ok {
+		key, err := domain.ParseStockStream(stream)
+		if err != nil {
+			return nil, err
+		}
+		s = &stockBook{key: key}
+		b.stocks[stream] = s
+	}
+	return s, nil
+}
+
+// booksPage is how many records are read in one statement.
+const booksPage = 2000
+
+// read folds every record of the sale up to a position.
+func (b *books) read(ctx context.Context, log eventstore.Reader, sale string, head int64) error {
+	if head == 0 {
+		return nil
+	}
 	var after int64
 	for {
-		page, err := log.Find(ctx, eventstore.Filter{SaleID: sale}, after, streamPage)
+		page, err := log.Find(ctx, eventstore.Filter{SaleID: sale, To: head}, after, booksPage)
 		if err != nil {
-			return nil, fmt.Errorf("read the records of sale %s after %d: %w", sale, after, err)
+			return fmt.Errorf("read the records of sale %s after %d: %w", sale, after, err)
 		}
 		for i := range page {
 			if err := b.add(&page[i]); err != nil {
-				return nil, err
+				return err
 			}
 			after = page[i].Position
 		}
-		if len(page) < streamPage {
-			return b, nil
+		if len(page) < booksPage {
+			return nil
 		}
 	}
 }
@@ -83,89 +227,86 @@ func (b *books) add(r *eventstore.Record) error {
 	case strings.HasPrefix(r.Stream, "stock-"):
 		return b.addStock(r, ev)
 	case strings.HasPrefix(r.Stream, "order-"):
-		o, ok := b.orders[r.OrderID]
-		if !ok {
-			o = &orderBook{}
-			b.orders[r.OrderID] = o
-		}
-		var state domain.Order
-		if len(o.states) > 0 {
-			state = o.now()
-		}
-		o.states = append(o.states, state.FoldOrder(ev))
-		o.positions = append(o.positions, r.Position)
+		b.addOrder(r, ev)
+	case strings.HasPrefix(r.Stream, "sale-"):
+		b.sale[r.Version] = r.Hash
+		b.addTerms(ev)
 	}
 	return nil
 }
 
-func (b *books) addStock(r *eventstore.Record, ev domain.Event) error {
-	s, ok := b.stocks[r.Stream]
-	if !ok {
-		key, err := domain.ParseStockStream(r.Stream)
-		if err != nil {
-			return err
-		}
-		s = &stockBook{key: key, accounts: []domain.Account{{}}}
-		b.stocks[r.Stream] = s
-	}
-	s.hashes = append(s.hashes, r.Hash)
-	s.accounts = append(s.accounts, s.accounts[len(s.accounts)-1].Fold(ev))
-	e := stockEntry{version: r.Version, position: r.Position, shard: r.SequenceKey()}
+func (b *books) addTerms(ev domain.Event) {
+	var terms domain.SaleTerms
 	switch ev := ev.(type) {
-	case *domain.StockReleased:
-		e.in = ev.Quantity
-	case *domain.StockMovedIn:
-		e.in = ev.Quantity
-	case *domain.StockReserved:
-		e.out, e.entry = ev.Quantity, entryOf(ev.Entry)
-	case *domain.StockWithdrawn:
-		e.out, e.entry = ev.Quantity, entryOf(ev.Entry)
-	case *domain.StockMovedOut:
-		e.out, e.entry = ev.Quantity, entryOf(ev.Entry)
-	case *domain.StockReturned:
-		e.back = ev.Quantity
-	case *domain.StockRefused:
-		e.out, e.back, e.entry = ev.Quantity, ev.Quantity, entryOf(ev.Entry)
+	case *domain.SaleScheduled:
+		terms = ev.SaleTerms
+	case *domain.SaleRevised:
+		terms = ev.SaleTerms
 	}
-	e.change = e.in - e.out + e.back
-	s.entries = append(s.entries, e)
-	return nil
+	b.limit, b.allowed = max(b.limit, terms.LimitPerBuyer), max(b.allowed, terms.OrdersPerBuyer)
 }
 
-// entryOf reads an entry id; what has none was taken by no entry.
-func entryOf(s string) domain.EntryID {
-	id, err := domain.ParseEntryID(s)
-	if err != nil {
-		return domain.EntryID{}
-	}
-	return id
-}
-
-// head gives the account at the newest version.
-func (s *stockBook) head() domain.Account { return s.accounts[len(s.accounts)-1] }
-
-// expected gives what the gate must have had left at a cut: what came in and
-// went back up to applied, less what was taken up to applied or by an entry up
-// to (epoch, n).
-func (s *stockBook) expected(applied, epoch, n int64) int64 {
-	var left int64
-	for _, e := range s.entries {
-		seen := e.version <= applied
-		if seen {
-			left += e.in + e.back
+func (b *books) addOrder(r *eventstore.Record, ev domain.Event) {
+	id := strings.TrimPrefix(r.Stream, "order-")
+	o := b.order(id)
+	state := domain.Order{Status: o.status.domain()}.FoldOrder(ev)
+	o.status = statusOf(state.Status)
+	if r.Version == 1 {
+		if o.claim.n > 0 && o.buyer != state.BuyerID {
+			o.claim.stranger = true
 		}
-		byEntry := e.entry.N > 0 && (e.entry.Epoch < epoch || (e.entry.Epoch == epoch && e.entry.N <= n))
-		if seen || byEntry {
-			left -= e.out
+		o.buyer, o.placed, o.bucket = state.BuyerID, state.Status == domain.OrderStatusPlaced, int16(state.Bucket)
+		o.units = lineUnits(state)
+		if !state.PayBy.IsZero() {
+			o.payBy = state.PayBy.Unix()
 		}
 	}
-	return left
+	if r.Position <= b.claimsAt {
+		o.atClaims = o.status
+	}
+	if r.OrderID != "" && b.inView("order_view", b.views.OrderView, r) {
+		o.folded = viewRow{version: int32(r.Version), status: o.status, units: int32(o.units)}
+	}
+	if b.inView("sale_summary", b.views.Summary, r) {
+		b.count[r.Shard(len(b.count))].count(ev, o)
+	}
 }
 
-// holds tells whether the stream has this mark.
-func (s *stockBook) holds(m eventstore.Mark) bool {
-	if m.Number == 0 {
-		return true
+// inView tells whether a view that stood at these positions had applied a record.
+func (b *books) inView(projection string, at []int64, r *eventstore.Record) bool {
+	if len(at) == 0 || r.Position > at[r.Shard(len(at))] {
+		return false
 	}
-	return m.Number <= int64(len(s.hashes)) && s.hashes[m.Number-1] == m.Hash
+	first, aside := b.parked[projection][r.SequenceKey()]
+	return !aside || r.Position < first
+}
+
+// count adds what an event did to an order.
+func (c *ViewCounts) count(ev domain.Event, o *orderBook) {
+	switch ev.(type) {
+	case *domain.OrderPlaced:
+		c.Placed++
+		c.Units += o.units
+	case *domain.OrderRejected:
+		c.Rejected++
+	case *domain.OrderPaid:
+		c.Paid++
+	case *domain.OrderCancelled:
+		c.Cancelled++
+	case *domain.OrderExpired:
+		c.Expired++
+	}
+}
+
+func lineUnits(o domain.Order) int64 {
+	var n int64
+	for _, l := range o.Lines {
+		n += l.Quantity
+	}
+	return n
+}
+
+// overdue tells whether an order that waits for its payment should long be over.
+func (o *orderBook) overdue(now time.Time, grace time.Duration) bool {
+	return o.status.domain() == domain.OrderStatusPlaced && o.payBy > 0 && now.Unix() > o.payBy+int64(grace.Seconds())
 }

@@ -17,6 +17,10 @@ type accepted struct {
 	at    int64 // the gate's clock, microseconds
 	// bad says why the purchase cannot be read or recorded; then it is poison.
 	bad error
+	// lost says why nothing is held for it any more; then it is rejected as lost.
+	lost string
+	// by is who records it; "" for the recorder.
+	by string
 	// refused: the order is known to be rejected, and these of its stock streams
 	// already hold a stock.refused. Read before the lock; nil means not read.
 	refused map[string]bool
@@ -124,6 +128,9 @@ func (d *draft) add(a *accepted) error {
 	}
 	if a.bad != nil {
 		return d.reject(a, domain.RejectedPoison, a.bad.Error())
+	}
+	if a.lost != "" {
+		return d.reject(a, domain.RejectedLost, a.lost)
 	}
 	if d.look.Stream(domain.SaleStream(a.Sale)).Type == cleanedType() {
 		// Only an older copy of a gate still holds it: its books are closed.
@@ -279,7 +286,7 @@ func (d *draft) refuse(a *accepted, l domain.Line, stream string, reason domain.
 }
 
 func (d *draft) append(a *accepted, stream string, expected int64, ev domain.Event) error {
-	stored, err := d.env.newEvent(ev, a.Sale, a.Order, Meta{TraceID: a.TraceID, Entry: a.entry.String(), By: "recorder", Node: a.Node})
+	stored, err := d.env.newEvent(ev, a.Sale, a.Order, Meta{TraceID: a.TraceID, Entry: a.entry.String(), By: orDefault(a.by, "recorder"), Node: a.Node})
 	if err != nil {
 		return err
 	}

@@ -100,6 +100,12 @@ func (k *Keeper) preheatSale(ctx context.Context, b saleBucket) error {
 // every purchase the gate had accepted by then is recorded, only then read the
 // head, apply from version 0, open.
 func (k *Keeper) preheatStock(ctx context.Context, b saleBucket, sku string) error {
+	return k.buildStock(ctx, b, sku, func(context.Context) error { return nil })
+}
+
+// buildStock does so, and calls quiet where everything that was sold of the item
+// is recorded and nothing more is sold of it until it opens again.
+func (k *Keeper) buildStock(ctx context.Context, b saleBucket, sku string, quiet func(context.Context) error) error {
 	cursor, err := k.cursor(ctx, b.place.Lane())
 	if err != nil {
 		return err
@@ -117,6 +123,9 @@ func (k *Keeper) preheatStock(ctx context.Context, b saleBucket, sku string) err
 	}
 	if err := k.awaitCursor(ctx, b.place.Lane(), start); err != nil {
 		return fmt.Errorf("preheat %s of sale %s: %w", sku, b.place.Sale, err)
+	}
+	if err := quiet(ctx); err != nil {
+		return err
 	}
 	mark, err := k.follow.CatchUpStock(ctx, b.place, sku)
 	if err != nil {

@@ -10,34 +10,6 @@ import (
 	"seckill/eventstore"
 )
 
-// Kinds of findings.
-const (
-	FindingGateAbove   = "gate_above_log"     // the gate has units that the log does not
-	FindingGateBelow   = "gate_below_log"     // the gate lacks units that the log has
-	FindingNotPrefix   = "applied_no_prefix"  // what the gate has applied is not in the stream
-	FindingGuard       = "guard_off_log"      // the guard does not stand where its stream does
-	FindingOversold    = "oversold"           // the stock rule is broken in the log itself
-	FindingClaim       = "claims_off_log"     // the claims and the orders disagree
-	FindingDoubleClaim = "double_claim"       // a buyer has more than the terms allow
-	FindingViewMissing = "view_row_missing"   // an order of the log is not in order_view
-	FindingViewStale   = "view_row_stale"     // order_view tells of an older state
-	FindingViewExtra   = "view_row_extra"     // order_view has what the log has not
-	FindingStockLog    = "stock_log_mismatch" // stock_log does not sum to the fold
-	FindingUnread      = "event_unreadable"   // an event of the sale that this program cannot read
-	FindingSummary     = "summary_mismatch"   // sale_summary does not count the fold
-)
-
-// Finding is one way in which the books do not agree. Repair says what would
-// mend it.
-type Finding struct {
-	Kind    string `json:"kind"`
-	SKU     string `json:"sku,omitempty"`
-	OrderID string `json:"order_id,omitempty"`
-	BuyerID string `json:"buyer_id,omitempty"`
-	Detail  string `json:"detail"`
-	Repair  string `json:"repair"`
-}
-
 // Totals is an account in units: what the log released, reserved and took back,
 // what the gate had left at the cut, and what the log held beyond the cut.
 type Totals struct {
@@ -54,13 +26,15 @@ type ItemReport struct {
 	Totals
 }
 
-// SaleReport is the account of a sale. Drift is the number of findings.
+// SaleReport is the account of a sale. Drift is the number of findings. Repairs
+// is what was done about findings, where it was asked for.
 type SaleReport struct {
 	Sale  string       `json:"sale"`
 	Items []ItemReport `json:"items"`
 	Totals
 	Drift    int       `json:"drift"`
 	Findings []Finding `json:"findings"`
+	Repairs  []Repair  `json:"repairs,omitempty"`
 }
 
 // ReconcileReport is the account of several sales.
@@ -81,36 +55,79 @@ func (r ReconcileReport) Drift() int {
 // or away. Nothing is wrong with the books for all that is known; try again.
 var ErrNoCut = errors.New("the gate is not open, so there is nothing to compare with")
 
-// Reconciler compares gate, guard, claims and views with the log, exactly,
-// whatever is in flight. It only reports.
+// ReconcilerGate is what a reconciliation reads of the gate.
+type ReconcilerGate interface {
+	Scanner
+	Peek(ctx context.Context, place domain.Place, skus []string) (Peeked, error)
+	ReadLane(ctx context.Context, lane int, after domain.EntryID, max int) ([]JournalEntry, error)
+}
+
+// Reconciler compares the gate, its journal, guard, claims and views with the
+// log, exactly, whatever is in flight. It only reports; see Repairer.
 type Reconciler struct {
 	Env   *Env
 	Sales *Sales
 	Log   Log
-	Gate  interface {
-		Peek(ctx context.Context, place domain.Place, skus []string) (Peeked, error)
-	}
+	Gate  ReconcilerGate
 	Views ViewReader
+	ReconcilerOptions
 }
 
-// Reconcile reports on a sale, or on all when sale is "".
+// ReconcilerOptions tune a Reconciler; zero values take the defaults.
+type ReconcilerOptions struct {
+	// Deadline is the age from which a journal entry should be recorded (30 s).
+	Deadline time.Duration
+	// Grace is for how long after its time an unpaid order may wait to expire (10 min).
+	Grace time.Duration
+	// Patience bounds waiting until a cut is recorded (10 s).
+	Patience time.Duration
+}
+
+func (o ReconcilerOptions) withDefaults() ReconcilerOptions {
+	o.Deadline = orDefault(o.Deadline, 30*time.Second)
+	o.Grace = orDefault(o.Grace, 10*time.Minute)
+	o.Patience = orDefault(o.Patience, 10*time.Second)
+	return o
+}
+
+// Reconcile reports on a sale, or on all that are not cleaned up when sale is "".
+// Where a gate was not open the error is ErrNoCut, beside a report of the others.
 func (r *Reconciler) Reconcile(ctx context.Context, sale string) (ReconcileReport, error) {
-	ids := []string{sale}
-	if sale == "" {
-		var err error
-		if ids, err = r.Sales.IDs(ctx); err != nil {
-			return ReconcileReport{}, err
-		}
-	}
 	report := ReconcileReport{Sales: []SaleReport{}}
+	ids, err := r.ids(ctx, sale)
+	if err != nil {
+		return report, err
+	}
+	var closed []error
 	for _, id := range ids {
 		one, err := r.sale(ctx, id)
-		if err != nil {
+		switch {
+		case errors.Is(err, ErrNoCut):
+			closed = append(closed, fmt.Errorf("reconcile sale %s: %w", id, err))
+			continue
+		case err != nil:
 			return report, fmt.Errorf("reconcile sale %s: %w", id, err)
 		}
 		report.Sales = append(report.Sales, one)
 	}
-	return report, nil
+	return report, errors.Join(closed...)
+}
+
+func (r *Reconciler) ids(ctx context.Context, sale string) ([]string, error) {
+	if sale != "" {
+		return []string{sale}, nil
+	}
+	sales, err := r.Sales.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var ids []string
+	for _, s := range sales {
+		if !s.Cleaned {
+			ids = append(ids, s.ID)
+		}
+	}
+	return ids, nil
 }
 
 func (r *Reconciler) sale(ctx context.Context, id string) (SaleReport, error) {
@@ -118,34 +135,87 @@ func (r *Reconciler) sale(ctx context.Context, id string) (SaleReport, error) {
 	if err != nil {
 		return SaleReport{}, err
 	}
-	cuts, err := r.cuts(ctx, sale)
-	if err != nil {
-		return SaleReport{}, err
-	}
-	rows, err := r.sideRows(ctx, sale)
-	if err != nil {
-		return SaleReport{}, err
-	}
-	books, err := readBooks(ctx, r.Log, id)
-	if err != nil {
-		return SaleReport{}, err
-	}
-	report := SaleReport{Sale: id, Items: []ItemReport{}, Findings: []Finding{}}
+	run := &reconciliation{Reconciler: r, sale: sale, opts: r.withDefaults()}
+	run.report = SaleReport{Sale: id, Items: []ItemReport{}, Findings: []Finding{}}
 	for _, sku := range sale.SKUs() {
-		report.Items = append(report.Items, ItemReport{SKU: sku})
+		run.report.Items = append(run.report.Items, ItemReport{SKU: sku})
 	}
-	report.judgeUnread(books)
-	for _, c := range cuts {
-		report.judgeCut(c, books)
+	if err := run.gather(ctx); err != nil {
+		return SaleReport{}, err
 	}
-	for _, item := range report.Items {
-		report.add(item.Totals)
+	if err := run.judge(ctx); err != nil {
+		return SaleReport{}, err
 	}
-	report.judgeGuards(rows.guards, books)
-	report.judgeClaims(rows.claims, books, sale.Judged())
-	report.judgeViews(rows.views, books)
-	report.Drift = len(report.Findings)
-	return report, nil
+	run.report.Drift = len(run.report.Findings)
+	return run.report, nil
+}
+
+// reconciliation is one run over one sale.
+type reconciliation struct {
+	*Reconciler
+	sale   FoldedSale
+	opts   ReconcilerOptions
+	books  *books
+	head   eventstore.Mark
+	report SaleReport
+	// doubtful buyers have claims that are not what was read of their orders.
+	doubtful map[string]bool
+}
+
+// gather reads what stands beside the log, and only then the log up to its head:
+// whatever was seen is in what is read then, or never will be.
+func (r *reconciliation) gather(ctx context.Context) error {
+	views, err := r.Views.Snapshot(ctx, r.sale.ID)
+	if err != nil {
+		return fmt.Errorf("read views: %w", err)
+	}
+	r.books = newBooks(r.sale, views.Shards)
+	r.books.take(views)
+	if err := r.readClaims(ctx); err != nil {
+		return err
+	}
+	if !r.sale.Cleaned {
+		for _, place := range Places(r.Env.Store, r.sale.Sale) {
+			if err := r.lookAtGate(ctx, place); err != nil {
+				return err
+			}
+		}
+	}
+	if err := r.readGuards(ctx); err != nil {
+		return err
+	}
+	if r.head, err = r.Log.Head(ctx); err != nil {
+		return fmt.Errorf("read the head of the log: %w", err)
+	}
+	return r.books.read(ctx, r.Log, r.sale.ID, r.head.Number)
+}
+
+// judge compares. What looks wrong of single orders and buyers is looked at again,
+// exactly, before it is called a finding: they may have changed while the stores
+// were read one after the other.
+func (r *reconciliation) judge(ctx context.Context) error {
+	s := &r.report
+	s.judgeUnread(r.books)
+	stranded, err := r.judgeOrders(ctx)
+	if err != nil {
+		return err
+	}
+	for _, c := range r.books.cuts {
+		r.judgeCut(c, stranded)
+	}
+	for _, item := range s.Items {
+		s.add(item.Totals)
+	}
+	for _, book := range r.books.stocks {
+		r.judgeRule(book)
+	}
+	s.judgeGuards(r.books)
+	if err := r.judgeClaims(ctx); err != nil {
+		return err
+	}
+	r.judgeOverdueOrders()
+	s.judgeViews(r.books)
+	return nil
 }
 
 func (t *Totals) add(o Totals) {
@@ -156,109 +226,33 @@ func (t *Totals) add(o Totals) {
 	t.InFlight += o.InFlight
 }
 
-func (s *SaleReport) found(f Finding) { s.Findings = append(s.Findings, f) }
-
-// cut is one bucket of a sale in the gate at one moment, whose purchases are
-// all recorded.
-type cut struct {
-	place domain.Place
-	skus  []string
-	seen  Peeked
-}
-
-// cutTries bounds how often a cut that was thrown away is taken again.
-const (
-	cutTries = 50
-	cutPause = 100 * time.Millisecond
-)
-
-// cuts takes a cut of every bucket. A cut of a lane or record that is not open,
-// or whose epoch ends before its purchases are recorded, is thrown away.
-func (r *Reconciler) cuts(ctx context.Context, sale FoldedSale) ([]cut, error) {
-	var cuts []cut
-	for _, place := range Places(r.Env.Store, sale.Sale) {
-		c, ok := cut{place: place, skus: sale.SKUs()}, false
-		for try := 0; try < cutTries && !ok && ctx.Err() == nil; try++ {
-			if try > 0 {
-				pause(ctx, cutPause)
-			}
-			var err error
-			if c.seen, err = r.Gate.Peek(ctx, place, c.skus); err != nil {
-				return nil, fmt.Errorf("look at the gate: %w", err)
-			}
-			if ok, err = r.recorded(ctx, c); err != nil {
-				return nil, err
-			}
-		}
-		if !ok {
-			return nil, fmt.Errorf("bucket %d: %w", place.Bucket, ErrNoCut)
-		}
-		cuts = append(cuts, c)
-	}
-	return cuts, nil
-}
-
-// recorded waits until the log's cursor has reached the cut.
-func (r *Reconciler) recorded(ctx context.Context, c cut) (bool, error) {
-	if !c.seen.Lane.Selling() || c.seen.Sale.State != HashOpen {
-		return false, nil
-	}
-	for _, stock := range c.seen.Stocks {
-		if stock.State != HashOpen {
-			return false, nil
-		}
-	}
-	for try := 0; try < cutTries && ctx.Err() == nil; try++ {
-		cursors, err := r.Log.Cursors(ctx, []int{c.place.Lane()})
-		switch {
-		case err != nil:
-			return false, fmt.Errorf("read the cursor: %w", err)
-		case cursors[0].Epoch != c.seen.Lane.Epoch:
-			return false, nil
-		case cursors[0].N >= c.seen.Lane.N:
-			return true, nil
-		}
-		pause(ctx, cutPause)
-	}
-	return false, ctx.Err()
-}
-
-// sideRows is what stands beside the log, read before the log itself is.
-type sideRows struct {
-	guards []eventstore.Guard
-	claims []eventstore.Claim
-	views  ViewSnapshot
-}
-
-func (r *Reconciler) sideRows(ctx context.Context, sale FoldedSale) (sideRows, error) {
-	var rows sideRows
+// readGuards reads every guard with the version its stream has at that moment,
+// under the log lock: they move together.
+func (r *reconciliation) readGuards(ctx context.Context) error {
 	var streams []string
-	for _, place := range Places(r.Env.Store, sale.Sale) {
-		for _, sku := range sale.SKUs() {
-			streams = append(streams, domain.StockStream(sale.ID, sku, place.Bucket))
+	for _, place := range Places(r.Env.Store, r.sale.Sale) {
+		for _, sku := range r.sale.SKUs() {
+			streams = append(streams, domain.StockStream(r.sale.ID, sku, place.Bucket))
 		}
 	}
-	var err error
-	if rows.guards, err = r.Log.Guards(ctx, streams); err != nil {
-		return rows, fmt.Errorf("read guards: %w", err)
+	_, err := r.Log.Submit(ctx, eventstore.Work{
+		Needs: eventstore.Needs{Streams: streams, Guards: streams},
+		Decide: func(look eventstore.Look) (*eventstore.Group, error) {
+			for _, stream := range streams {
+				r.books.guards[stream] = guardSeen{guard: look.Guard(stream), version: look.Stream(stream).Version}
+			}
+			return nil, nil
+		},
+	})
+	if err != nil {
+		return fmt.Errorf("read guards: %w", err)
 	}
-	for i := range rows.guards {
-		rows.guards[i].Stream = streams[i]
-	}
-	var after eventstore.Claim
-	for {
-		page, err := r.Log.SaleClaims(ctx, sale.ID, after, streamPage)
+	for stream, seen := range r.books.guards {
+		book, err := r.books.stockOf(stream)
 		if err != nil {
-			return rows, fmt.Errorf("read claims: %w", err)
+			return err
 		}
-		rows.claims = append(rows.claims, page...)
-		if len(page) < streamPage {
-			break
-		}
-		after = page[len(page)-1]
+		book.guard = &seen
 	}
-	if rows.views, err = r.Views.Snapshot(ctx, sale.ID); err != nil {
-		return rows, fmt.Errorf("read views: %w", err)
-	}
-	return rows, nil
+	return nil
 }

@@ -173,12 +173,17 @@ type pageWork struct {
 	lane  int
 	check func(eventstore.Look) error
 	next  *eventstore.Cursor
+	// note goes along with what is recorded, if anything is. Nil: none does.
+	note *eventstore.Append
 }
 
 // submitPage records a page. Orders that turn out to be rejected already are
 // looked up first, outside the lock, and the page is submitted again.
 func submitPage(ctx context.Context, env *Env, log Log, page []accepted, w pageWork) ([]eventstore.Record, error) {
 	work := eventstore.Work{Needs: pageNeeds(page, w.lane)}
+	if w.note != nil {
+		work.Needs.Streams = append(work.Needs.Streams, w.note.Stream)
+	}
 	work.Decide = func(look eventstore.Look) (*eventstore.Group, error) {
 		if err := w.check(look); err != nil {
 			return nil, err
@@ -195,6 +200,9 @@ func submitPage(ctx context.Context, env *Env, log Log, page []accepted, w pageW
 		}
 		if len(group.Appends) == 0 && w.next == nil {
 			return nil, nil
+		}
+		if w.note != nil {
+			group.Appends = append(group.Appends, *w.note)
 		}
 		return group, nil
 	}

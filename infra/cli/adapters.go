@@ -109,6 +109,15 @@ func (v *Views) Snapshot(ctx context.Context, sale string) (commands.ViewSnapsho
 		if err := snapshotPositions(t, &s); err != nil {
 			return err
 		}
+		aside, err := t.Aside(ctx, projections.All())
+		if err != nil {
+			return err
+		}
+		for _, a := range aside {
+			s.Aside = append(s.Aside, commands.ViewAside{
+				Projection: a.Projection, Sequence: a.Sequence, First: a.First, Parked: a.State == projections.StateParked, Reason: a.Reason,
+			})
+		}
 		return fillSnapshot(ctx, t, sale, &s)
 	})
 	return s, err

@@ -36,6 +36,7 @@ type app struct {
 	// stored rings when this process has stored events.
 	stored bell
 
+	uuid       string // of the event store
 	env        *commands.Env
 	sales      *commands.Sales
 	views      *Views
@@ -53,6 +54,9 @@ type app struct {
 	queueLanes []int // the sampler's own
 	operator   *commands.Operator
 	reconciler *commands.Reconciler
+	closer     *commands.Closer
+	repairer   *commands.Repairer
+	cleanup    *commands.Cleanup
 
 	closers []func(context.Context) error
 }
@@ -85,6 +89,7 @@ func (c console) openApp(ctx context.Context, log *slog.Logger) (_ *app, err err
 		Node: nodeName(c.settings.Node), Store: uint8(id.Store), Keys: OrderKeys(id), Now: time.Now, Random: rand.Reader,
 		NewID: func() uuid.UUID { return uuid.Must(uuid.NewV7()) }, Log: log, Step: crash.At,
 	}
+	a.uuid = id.UUID.String()
 	if err := a.openLog(); err != nil {
 		return nil, err
 	}
@@ -145,9 +150,12 @@ func (a *app) assemble() error {
 	a.orders = &commands.Orders{Env: a.env, Log: a.sink, Follow: a.follower, Finder: a.finder}
 	a.purchaser = commands.NewPurchaser(a.env, a.sales, a.gate, a.finder, a.kept, commands.PurchaserOptions{Tally: a.tally})
 	a.queue = &commands.Queue{Env: a.env, Journal: a.gate, Log: a.sink, Kept: a.kept, Alarm: a.alarm}
+	a.closer = newCloser(a.env, a.sink, a.uuid, a.settings)
 	a.shower = &commands.Shower{Env: a.env, Sales: a.sales, Gate: a.gate, Guards: a.sink}
 	a.operator = &commands.Operator{Env: a.env, Sales: a.sales, Log: a.sink, Gate: a.gate, Follow: a.follower, Preheat: a.keeper.Preheat}
 	a.reconciler = &commands.Reconciler{Env: a.env, Sales: a.sales, Log: a.sink, Gate: a.gate, Views: a.views}
+	a.repairer = a.newRepairer()
+	a.cleanup = a.newCleanup()
 	return nil
 }
 

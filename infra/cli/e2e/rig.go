@@ -69,6 +69,7 @@ type Node struct {
 	Keeper     *commands.Keeper
 	Follower   *commands.Follower
 	Reconciler *commands.Reconciler
+	Repairer   *commands.Repairer
 	Projector  *projections.Projector
 	Alarms     *Alarms
 
@@ -156,6 +157,7 @@ func (n *Node) assemble(t testing.TB, pool *pgxpool.Pool, r *Rig, opts NodeOptio
 		cli.Locks{Pool: pool, Namespace: r.Namespace}, commands.KeeperOptions{Alarm: n.Alarms.Raise})
 	n.Operator = &commands.Operator{Env: n.Env, Sales: n.Sales, Log: n.Store, Gate: n.Gate, Follow: n.Follower, Preheat: n.Keeper.Preheat}
 	n.Reconciler = &commands.Reconciler{Env: n.Env, Sales: n.Sales, Log: n.Store, Gate: n.Gate, Views: views}
+	n.Repairer = n.newRepairer(pool, r, source)
 
 	parts := []func(context.Context) error{n.Kept.Run}
 	if !opts.APIOnly {
