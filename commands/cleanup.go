@@ -65,9 +65,9 @@ type CleanupDeps struct {
 	}
 	// Close ends a sale for good: Operator.Close.
 	Close func(ctx context.Context, sale string, actor Actor) (FoldedSale, error)
-	// Drift counts what a reconciliation of the sale finds now. ErrNoCut where the
+	// Drift gives what a reconciliation of the sale finds now. ErrNoCut where the
 	// gate cannot be looked at.
-	Drift func(ctx context.Context, sale string) (int, error)
+	Drift func(ctx context.Context, sale string) ([]Finding, error)
 	Parts LogParts
 }
 

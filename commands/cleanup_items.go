@@ -145,8 +145,9 @@ func (i reconciledItem) Do(ctx context.Context, run *CleanupRun) (string, error)
 		return "", &domain.Problem{Code: domain.CodeNotReady, Note: "The gate is not open, so the books cannot be compared with it."}
 	case err != nil:
 		return "", err
-	case drift > 0:
-		return "", &domain.Problem{Code: domain.CodeNotReconciled, Note: fmt.Sprintf("Findings: %d. See `seckill reconcile --sale %s`.", drift, run.Sale.ID)}
+	case len(drift) > 0:
+		return "", &domain.Problem{Code: domain.CodeNotReconciled, Note: fmt.Sprintf("Findings: %d, the first of kind %s. See `seckill reconcile --sale %s`.",
+			len(drift), drift[0].Kind, run.Sale.ID)}
 	}
 	return "gate, log and views agree", nil
 }

@@ -74,16 +74,22 @@ func (l LogParts) PartsOf(ctx context.Context, sale string) ([]commands.LogPart,
 
 // newCleanup makes the checklist of this application.
 func (a *app) newCleanup() *commands.Cleanup {
-	return commands.NewCleanup(commands.CleanupDeps{
+	list := commands.NewCleanup(commands.CleanupDeps{
 		Env: a.env, Sales: a.sales, Log: a.sink, Keeper: a.keeper, Gate: a.gate, Close: a.operator.Close,
 		Drift: DriftOf(a.reconciler), Parts: LogParts{a.sink},
 	})
+	list.Before(commands.StatementItem{Keeper: statementFiles{stater: a.closer, dir: a.settings.StatementDir}})
+	return list
 }
 
-// DriftOf counts what a reconciliation of a sale finds.
-func DriftOf(r *commands.Reconciler) func(ctx context.Context, sale string) (int, error) {
-	return func(ctx context.Context, sale string) (int, error) {
+// DriftOf gives what a reconciliation of a sale finds.
+func DriftOf(r *commands.Reconciler) func(ctx context.Context, sale string) ([]commands.Finding, error) {
+	return func(ctx context.Context, sale string) ([]commands.Finding, error) {
 		report, err := r.Reconcile(ctx, sale)
-		return report.Drift(), err
+		var found []commands.Finding
+		for _, s := range report.Sales {
+			found = append(found, s.Findings...)
+		}
+		return found, err
 	}
 }
