@@ -1,6 +1,6 @@
 # What people and CI run. Every target works on a clean checkout.
 .DEFAULT_GOAL := build
-.PHONY: build demo test lint unit race fuzz bench bench-rebuild cases tools broker kafka
+.PHONY: build demo test lint unit race fuzz bench bench-rebuild accounts cases tools broker kafka
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -51,6 +51,10 @@ bench: broker ## every benchmark once
 EVENTS ?= 1000000
 bench-rebuild: tools ## a rebuild against the same fold as SQL, and the processor time of an event from relay to rows
 	go test -count=1 -timeout 60m -run '^$$' -bench '^Benchmark(Rebuild|RelayCPU)$$' -benchtime 1x ./projections -args -rebuild.events $(EVENTS)
+
+PURCHASES ?= 100000
+accounts: tools ## purchases, cancels, payments and expiries at random while processes are killed and Redis falls back; the books must balance
+	go test -count=1 -timeout 120m $(TAGS) -v ./infra/cli/e2e -run '^TestAccountsBalanceWhateverDies$$' -accounts.purchases $(PURCHASES) $(ARGS)
 
 cases: broker ## the tests that carry the number of a case, such as B17
 	go test -count=1 -timeout 20m $(TAGS) -v ./... | grep -E '^ *--- [A-Z]+: .*B[0-9]{2}|^(FAIL|panic)'
