@@ -47,6 +47,13 @@ func (p *pages) after(ctx context.Context, position int64) ([]eventstore.Record,
 	have := int64(len(held.records))
 	if first+have <= position && have < p.size {
 		more, err := p.log.ReadAll(ctx, first+have, int(p.size-have))
+		if err != nil && have == 0 && position > first {
+			// The beginning of the page may be archived. What follows the position is
+			// read for this one runner and not kept.
+			if rest, err := p.log.ReadAll(ctx, position, int(first+p.size-position)); err == nil {
+				return rest, nil
+			}
+		}
 		if err != nil {
 			return nil, fmt.Errorf("read the log after %d: %w", first+have, err)
 		}

@@ -27,7 +27,7 @@ func TestThePartOfACleanedUpSaleLeavesTheLog(t *testing.T) {
 	terms.PaymentWindow = 15
 	sale := n.Schedule(t, terms)
 	living := n.Schedule(t, Terms(20))
-	orders := n.soldAndPaid(t, sale, "buyer", 25)
+	orders := n.soldAndPaid(t, sale, "buyer", 38)
 	idle := n.Placed(t, sale, "idler", 1)
 	alive := n.soldAndPaid(t, living, "beside", 2)
 

@@ -82,8 +82,9 @@ func (n *Node) wantCleanedUp(t testing.TB, url, sale string, orders map[string]s
 			t.Errorf("order %s: got %+v, %v; want it paid", order, got, err)
 		}
 	}
-	if got := countOf(t, n, "sale.cleaned", ""); got == 0 {
-		t.Error("the log does not say that it was cleaned up")
+	states, err := n.Store.States(context.Background(), []string{domain.SaleStream(sale)})
+	if err != nil || states[0].Type != "sale.cleaned" {
+		t.Errorf("the sale's stream: got %+v, %v; want sale.cleaned at its end", states, err)
 	}
 	n.WantGone(t, sale)
 }
