@@ -81,6 +81,9 @@ func describe(api huma.API, o *huma.Operation) {
 	if o.OperationID == webhookID {
 		describeWebhook(registry, o)
 	}
+	if o.OperationID == statementID {
+		describeStatement(registry, o)
+	}
 	if o.OperationID != purchaseID {
 		return
 	}

@@ -218,7 +218,7 @@ func newHouse(t testing.TB, change func(*Deps, *Options)) *house {
 	deps := Deps{
 		Purchaser: h.purchaser, Finder: h.finder, Shower: h.shower, Operator: h.operator, Cleanup: fakeCleanup(nil), Rehydrator: fakeRehydrator{}, Verifier: verifier,
 		Log: slog.New(slog.NewJSONHandler(h.log, nil)), Now: time.Now,
-		Prover: fakeProver(nil), Orders: h.orders, Providers: testProviders(),
+		Prover: fakeProver(nil), Stater: fakeStater(nil), Orders: h.orders, Providers: testProviders(),
 	}
 	opts := Options{RefusalLogEvery: 1}
 	if change != nil {

@@ -23,6 +23,7 @@ type Deps struct {
 	Orders    Orders
 	Providers Providers
 	Prover    Prover
+	Stater    Stater
 	Shower    Shower
 	Operator  Operator
 	Cleanup   Cleanup
@@ -51,6 +52,7 @@ func (d Deps) validate() error {
 	need(d.Orders != nil, "Orders")
 	need(d.Providers != nil, "Providers")
 	need(d.Prover != nil, "Prover")
+	need(d.Stater != nil, "Stater")
 	need(d.Shower != nil, "Shower")
 	need(d.Operator != nil, "Operator")
 	need(d.Cleanup != nil, "Cleanup")

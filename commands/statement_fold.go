@@ -128,7 +128,7 @@ func (f *statementFold) addSale(r *eventstore.Record, ev domain.Event) {
 	case *domain.SaleScheduled, *domain.SaleRevised:
 		f.terms = append(f.terms, datedTerms{r.Version, f.sale.Judged()})
 	case *domain.SaleClosed:
-		if f.closedAt == nil {
+		if f.closedAt == nil && r.RecordedAt.Before(f.sale.Terms.ClosesAt) {
 			at := r.RecordedAt.UTC()
 			f.closedAt = &at
 		}

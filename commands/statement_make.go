@@ -49,7 +49,7 @@ type Closer struct {
 	Log   StatementLog
 	Store string // UUID
 	// Key gives the key that signs; its error is told as it is.
-	Key func() (seal.Key, error)
+	Key func(context.Context) (seal.Key, error)
 
 	mu   sync.Mutex
 	made map[string]*Statement
@@ -83,7 +83,7 @@ func (c *Closer) State(ctx context.Context, sale string) (*SignedStatement, erro
 	if err != nil {
 		return nil, fmt.Errorf("state sale %s: %w", sale, err)
 	}
-	key, err := c.Key()
+	key, err := c.Key(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -90,7 +90,7 @@ func (l *ledger) back(order string, e domain.Event) {
 }
 
 func (l *ledger) closer() *commands.Closer {
-	return &commands.Closer{Env: l.env, Log: l.store, Store: l.uuid, Key: func() (seal.Key, error) { return l.key, nil }}
+	return &commands.Closer{Env: l.env, Log: l.store, Store: l.uuid, Key: func(context.Context) (seal.Key, error) { return l.key, nil }}
 }
 
 func (l *ledger) state() (*commands.SignedStatement, *commands.Statement) {

@@ -36,6 +36,7 @@ type program struct {
 	Cleanup     cleanupCmd     `cmd:"" help:"End the life of a sale that is over: check that nothing is lost, then take away what need not be kept."`
 	Replay      replayCmd      `cmd:"" help:"Print stored events."`
 	Audit       auditCmd       `cmd:"" help:"Prove the log, or the proof of an order."`
+	Statement   statementCmd   `cmd:"" help:"Make and verify the signed closing statement of a sale."`
 	Archive     archiveCmd     `cmd:"" help:"Export closed parts of the log to files, and take them out of the database."`
 	Checkpoints checkpointsCmd `cmd:"" help:"Tell where each projection stands."`
 	Rebuild     rebuildCmd     `cmd:"" help:"Fold views again from the log, while people read them."`

@@ -49,6 +49,8 @@ type Settings struct {
 	SealEvery Count         `name:"seal-every" env:"SECKILL_SEAL_EVERY" default:"1000" placeholder:"N" help:"Events under one seal. Default: ${default}."`
 	SealAfter time.Duration `name:"seal-after" env:"SECKILL_SEAL_AFTER" default:"10s" placeholder:"TIME" help:"How long an event waits for its seal. Default: ${default}."`
 
+	StatementDir string `name:"statement-dir" env:"SECKILL_STATEMENT_DIR" placeholder:"DIR" help:"Folder of closing statements. Default: statements in the data folder."`
+
 	PostgresBin string `name:"postgres-bin" env:"SECKILL_POSTGRES_BIN" placeholder:"DIR" help:"Folder of the programs of the private PostgreSQL. Default: searched for."`
 	RedisBin    string `name:"redis-bin" env:"SECKILL_REDIS_BIN" placeholder:"FILE" help:"Program of the private Redis, or miniredis for the imitation inside the process. Default: searched for."`
 }
@@ -78,6 +80,7 @@ func (s *Settings) AfterApply() error {
 		s.KafkaPublicTopic = ""
 	}
 	setIfEmpty(&s.SealDir, filepath.Join(s.DataDir, "seals"))
+	setIfEmpty(&s.StatementDir, filepath.Join(s.DataDir, "statements"))
 	setIfEmpty(&s.OwnerDatabaseURL, s.DatabaseURL)
 	setIfEmpty(&s.CacheRedisURL, s.RedisURL)
 	return nil
