@@ -111,6 +111,9 @@ func (p *Purchaser) Purchase(ctx context.Context, req PurchaseRequest) (Purchase
 	if err := checkPurchase(sale.Sale, req); err != nil {
 		return PurchaseResult{}, err
 	}
+	if sale.Cleaned {
+		return p.afterCleanUp(ctx, sale.Sale, req.Buyer), nil
+	}
 	for _, l := range req.Lines {
 		if _, ok := sale.Item(l.SKU); !ok {
 			return p.unknownItem(ctx, sale.Sale, req)
@@ -119,6 +122,15 @@ func (p *Purchaser) Purchase(ctx context.Context, req PurchaseRequest) (Purchase
 	result, err := p.reserve(ctx, sale.Sale, req)
 	p.opts.Tally.purchase(&sale.Sale, req.Buyer, arrived, result, err)
 	return result, err
+}
+
+// afterCleanUp answers for a sale that the gate does not hold any more: owners meet
+// their order, where the view knows it, and everybody else hears that it is over.
+func (p *Purchaser) afterCleanUp(ctx context.Context, sale domain.Sale, buyer string) PurchaseResult {
+	if order, ok := p.ownOrder(ctx, sale, buyer); ok {
+		return PurchaseResult{Outcome: domain.Repeat, Repeat: true, Order: order}
+	}
+	return PurchaseResult{Outcome: domain.Ended}
 }
 
 // unknownItem answers for a purchase of what the sale does not have. Key and
@@ -238,7 +250,7 @@ func (p *Purchaser) findOut(ctx context.Context, r Reservation) (result Purchase
 	}
 	p.env.Log.Warn("outcome of a purchase unknown", "trace_id", r.TraceID, "buyer_id", r.Buyer, "sale_id", r.Place.Sale, "order_id", r.Order, "gate", "unknown")
 	p.kept.KeepUnknown(r)
-	return PurchaseResult{Outcome: domain.Reserved, Order: queuedOrder(r), unseen: true}, false
+	return PurchaseResult{Outcome: domain.Reserved, Order: queuedOrder(r).waitingFor(domain.WaitingForGate), unseen: true}, false
 }
 
 // ownOrders bounds how many of a buyer's orders are looked at; rejected ones are
