@@ -18,6 +18,7 @@ type auditChunk struct {
 	first, last int64
 	steps       []auditStep
 	stocks      []auditStock
+	overdrafts  []auditOverdraft
 	faults      []AuditFault
 	begins      time.Time
 	ends        time.Time
@@ -37,6 +38,13 @@ type auditStep struct {
 type auditStock struct {
 	step   int
 	change domain.Account
+}
+
+// auditOverdraft is what the record at a step lets a stock stream go below zero.
+type auditOverdraft struct {
+	step   int
+	stream uint64
+	units  int64
 }
 
 // streamSeed makes the hashes of stream names of one audit; they are no secret,
@@ -123,12 +131,13 @@ func (c *chunkReader) content(r *eventstore.Record) {
 		c.column(r, "order_id", said.order, r.OrderID)
 	}
 	if !strings.HasPrefix(r.Stream, stockPrefix) {
-		_, err := domain.Decode(r.Type, r.Schema, r.Payload)
+		ev, err := domain.Decode(r.Type, r.Schema, r.Payload)
 		if errorsIsUnknown(err) {
 			c.chunk.strange++
 		} else if err != nil {
 			c.fault(r, FaultPayload, "the event cannot be read: %v", err)
 		}
+		c.overdraft(r, ev)
 		return
 	}
 	change, err := c.stockChange(r, said, plain && json.Valid(r.Payload))
@@ -140,6 +149,34 @@ func (c *chunkReader) content(r *eventstore.Record) {
 	case change != domain.Account{}:
 		c.chunk.stocks = append(c.chunk.stocks, auditStock{step: len(c.chunk.steps) - 1, change: change})
 	}
+}
+
+// overdraft notes what a sale's terms let its stocks go below zero.
+func (c *chunkReader) overdraft(r *eventstore.Record, ev domain.Event) {
+	switch ev.(type) {
+	case *domain.SaleScheduled, *domain.SaleRevised:
+	default:
+		return
+	}
+	for stream, units := range overdrafts(domain.Sale{ID: r.SaleID}.FoldSale(ev)) {
+		c.chunk.overdrafts = append(c.chunk.overdrafts, auditOverdraft{
+			step: len(c.chunk.steps) - 1, stream: maphash.String(c.seed, stream), units: units,
+		})
+	}
+}
+
+// overdrafts lists the stock streams of a sale that have an overdraft, and theirs.
+func overdrafts(sale domain.Sale) map[string]int64 {
+	units := map[string]int64{}
+	for _, item := range sale.Terms.Items {
+		if item.Overdraft <= 0 {
+			continue
+		}
+		for bucket := range max(sale.Terms.Buckets, 1) {
+			units[domain.StockStream(sale.ID, item.SKU, bucket)] = sale.OverdraftIn(item.SKU, bucket)
+		}
+	}
+	return units
 }
 
 // stockPrefix begins the names of stock streams.

@@ -20,6 +20,7 @@ type stitcher struct {
 	seed     streamSeed
 	versions map[uint64]int64 // by the hash of the stream's name
 	stocks   map[uint64]domain.Account
+	overdraw map[uint64]int64 // by stock stream: what it may go below zero
 	ends     time.Time
 
 	report  AuditReport
@@ -30,7 +31,7 @@ type stitcher struct {
 
 func newStitcher(log AuditLog, opts AuditOptions) *stitcher {
 	return &stitcher{
-		log: log, opts: opts, seed: maphash.MakeSeed(), versions: map[uint64]int64{}, stocks: map[uint64]domain.Account{},
+		log: log, opts: opts, seed: maphash.MakeSeed(), versions: map[uint64]int64{}, stocks: map[uint64]domain.Account{}, overdraw: map[uint64]int64{},
 		report: AuditReport{From: opts.From, Faults: []AuditFault{}, Warnings: []string{}},
 	}
 }
@@ -54,11 +55,15 @@ func (st *stitcher) add(ctx context.Context, c *auditChunk) error {
 	if len(c.steps) > 0 {
 		st.ends = c.ends
 	}
-	stocks := c.stocks
+	stocks, overdrafts := c.stocks, c.overdrafts
 	for i := range c.steps {
 		s := &c.steps[i]
 		if err := st.version(ctx, s); err != nil {
 			return err
+		}
+		for ; len(overdrafts) > 0 && overdrafts[0].step == i; overdrafts = overdrafts[1:] {
+			o := overdrafts[0] // revised terms may allow less; what was taken before stays
+			st.overdraw[o.stream] = max(st.overdraw[o.stream], o.units)
 		}
 		if len(stocks) > 0 && stocks[0].step == i {
 			if err := st.stock(ctx, s, stocks[0].change); err != nil {
@@ -129,13 +134,16 @@ func (st *stitcher) stock(ctx context.Context, s *auditStep, change domain.Accou
 		if account, err = st.stockBefore(ctx, s); err != nil {
 			return err
 		}
+		if err := st.overdraftBefore(ctx, s); err != nil {
+			return err
+		}
 	}
-	before := account.Left()
+	before, overdraft := account, st.overdraw[s.stream]
 	account.Released += change.Released
 	account.Reserved += change.Reserved
 	account.Returned += change.Returned
 	st.stocks[s.stream] = account
-	if account.Left() >= 0 || before < 0 { // one fault, where it begins
+	if account.Within(overdraft) || !before.Within(overdraft) { // one fault, where it begins
 		return nil
 	}
 	r, err := st.recordAt(ctx, s.position)
@@ -173,6 +181,34 @@ func (st *stitcher) stockBefore(ctx context.Context, s *auditStep) (domain.Accou
 		}
 	}
 	return account, nil
+}
+
+// overdraftBefore reads the terms that stand before what is audited. Where they
+// cannot be read, nothing is taken for a fault.
+func (st *stitcher) overdraftBefore(ctx context.Context, s *auditStep) error {
+	r, err := st.recordAt(ctx, s.position)
+	if err != nil {
+		return err
+	}
+	key, err := domain.ParseStockStream(r.Stream)
+	if err != nil {
+		return nil // whatever this is, it has no sale
+	}
+	whole, sale := true, domain.Sale{ID: key.Sale}
+	err = eachRecord(ctx, st.log, domain.SaleStream(key.Sale), 0, func(r *eventstore.Record) error {
+		ev, err := decode(r)
+		whole = whole && (sale.Version > 0 || r.Version == 1)
+		if err == nil && r.Position < s.position {
+			sale = sale.FoldSale(ev)
+			st.overdraw[s.stream] = max(st.overdraw[s.stream], sale.OverdraftIn(key.SKU, key.Bucket))
+		}
+		return nil
+	})
+	if err != nil || !whole {
+		st.unsure++
+		st.overdraw[s.stream] = plenty
+	}
+	return nil
 }
 
 func (st *stitcher) result() AuditReport {

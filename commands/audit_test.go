@@ -186,6 +186,32 @@ func TestTheStockRuleIsCheckedAtEveryPosition(t *testing.T) {
 	}
 }
 
+func TestAStockMayGoBelowZeroByItsSalesOverdraftAndNoFurther(t *testing.T) {
+	v := newVault(t)
+	v.submit(eventstore.Append{Stream: domain.SaleStream("28t5cy4t"), Events: []eventstore.NewEvent{v.event(&domain.SaleScheduled{
+		SaleID: "28t5cy4t", SaleTerms: domain.SaleTerms{Buckets: 1, Items: []domain.ItemTerms{{SKU: "tea", Stock: 3, Overdraft: 2}}},
+	}, "")}}) // 1
+	v.sell(3) // 2 to 8
+	take := func() {
+		v.submit(eventstore.Append{Stream: vaultStream, Expected: v.stock, Events: []eventstore.NewEvent{
+			v.event(&domain.StockReserved{SaleID: "28t5cy4t", SKU: "tea", OrderID: "o", BuyerID: "b", Quantity: 1}, "o")}})
+		v.stock++
+	}
+	take()
+	take() // 10: as far as it may go
+	for _, from := range []int64{0, 5} {
+		if r := v.audit(commands.AuditOptions{From: from, Chunk: 2}); !r.OK {
+			t.Errorf("from %d: got %+v, want two units of overdraft allowed", from, r.Faults)
+		}
+	}
+	take()
+	for _, from := range []int64{0, 5} {
+		if got := faultsOf(v.audit(commands.AuditOptions{From: from, Chunk: 2})); got != "stock@11 " {
+			t.Errorf("from %d: got %s, want stock@11", from, got)
+		}
+	}
+}
+
 func TestVersionsThatSkipOrComeTwiceAreFoundWithTheirStream(t *testing.T) {
 	v := newVault(t)
 	v.sell(160)

@@ -86,6 +86,15 @@ func (a *accepted) orderStream() string {
 	return domain.OrderStream(a.Order)
 }
 
+// entryName names the entry that took the units, "" where none did: a promise that
+// the gate forgot.
+func (a *accepted) entryName() string {
+	if a.entry == (domain.EntryID{}) {
+		return ""
+	}
+	return a.entry.String()
+}
+
 // clean leaves out, of a purchase that cannot be recorded, every name that cannot
 // be one of ours: its raw bytes keep them, and nothing that reads the log later
 // trips over them.
@@ -181,7 +190,8 @@ func (d *draft) judge(a *accepted, claims []eventstore.Claim) (domain.Reason, st
 		return domain.RejectedLimit, fmt.Sprintf("%d held, limit %d", domain.NetUnits(orders), a.terms.LimitPerBuyer)
 	}
 	for i, stream := range a.stockStreams() {
-		if left := d.guard(stream).Left(); left < a.Lines[i].Quantity {
+		left, l := d.guard(stream).Left(), a.Lines[i]
+		if left+a.terms.OverdraftIn(l.SKU, a.Bucket) < l.Quantity {
 			return domain.RejectedGuard, fmt.Sprintf("%d left of %s in the log", left, a.Lines[i].SKU)
 		}
 	}
@@ -226,7 +236,7 @@ func (d *draft) place(a *accepted, claims []eventstore.Claim) error {
 	if err != nil {
 		return err
 	}
-	entry := a.entry.String()
+	entry := a.entryName()
 	for i, stream := range a.stockStreams() {
 		l := a.Lines[i]
 		err := d.append(a, stream, eventstore.AnyVersion, &domain.StockReserved{
@@ -236,7 +246,9 @@ func (d *draft) place(a *accepted, claims []eventstore.Claim) error {
 		if err != nil {
 			return err
 		}
-		d.touch(stream).Reserved += l.Quantity
+		g := d.touch(stream)
+		g.Reserved += l.Quantity
+		g.Overdraft = max(g.Overdraft, a.terms.OverdraftIn(l.SKU, a.Bucket))
 	}
 	at := microTime(a.at)
 	claim := eventstore.Claim{
@@ -257,7 +269,7 @@ func (d *draft) place(a *accepted, claims []eventstore.Claim) error {
 func (d *draft) reject(a *accepted, reason domain.Reason, detail string) error {
 	rejected := &domain.OrderRejected{
 		OrderID: a.Order, SaleID: a.Sale, BuyerID: a.Buyer, Bucket: a.Bucket, Lines: a.Lines,
-		Reason: reason, Entry: a.entry.String(), Detail: detail,
+		Reason: reason, Entry: a.entryName(), Detail: detail,
 	}
 	if reason == domain.RejectedPoison {
 		rejected.Raw = a.raw
@@ -281,12 +293,12 @@ func (d *draft) refuse(a *accepted, l domain.Line, stream string, reason domain.
 	d.touch(stream)
 	return d.append(a, stream, eventstore.AnyVersion, &domain.StockRefused{
 		SaleID: a.Sale, SKU: l.SKU, Bucket: a.Bucket, OrderID: a.Order, BuyerID: a.Buyer,
-		Quantity: l.Quantity, Entry: a.entry.String(), Reason: reason,
+		Quantity: l.Quantity, Entry: a.entryName(), Reason: reason,
 	})
 }
 
 func (d *draft) append(a *accepted, stream string, expected int64, ev domain.Event) error {
-	stored, err := d.env.newEvent(ev, a.Sale, a.Order, Meta{TraceID: a.TraceID, Entry: a.entry.String(), By: orDefault(a.by, "recorder"), Node: a.Node})
+	stored, err := d.env.newEvent(ev, a.Sale, a.Order, Meta{TraceID: a.TraceID, Entry: a.entryName(), By: orDefault(a.by, "recorder"), Node: a.Node})
 	if err != nil {
 		return err
 	}

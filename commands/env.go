@@ -93,8 +93,13 @@ func decode(r *eventstore.Record) (domain.Event, error) {
 // streamPage is how many records are read in one statement.
 const streamPage = 500
 
+// streamReader reads one stream.
+type streamReader interface {
+	ReadStream(ctx context.Context, stream string, after int64, max int) ([]eventstore.Record, error)
+}
+
 // eachRecord reads a stream after a version to its end, in short pages.
-func eachRecord(ctx context.Context, log eventstore.Reader, stream string, after int64, f func(*eventstore.Record) error) error {
+func eachRecord(ctx context.Context, log streamReader, stream string, after int64, f func(*eventstore.Record) error) error {
 	for {
 		page, err := log.ReadStream(ctx, stream, after, streamPage)
 		if err != nil {

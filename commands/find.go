@@ -139,7 +139,7 @@ func (f *Finder) fromGate(ctx context.Context, ref domain.OrderRef, queued Order
 	case OrderUnresolved:
 		return f.withoutSale(ctx, ref, queued.waitingFor(domain.WaitingForGate)), nil
 	case OrderUnknown:
-		if known.OpenFor < settleTime {
+		if known.OpenFor < settleTime || (f.Holds != nil && f.Holds(ref.ID)) { // who holds it offers it again
 			return queued.waitingFor(domain.WaitingForGate), nil
 		}
 	}

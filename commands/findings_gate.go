@@ -64,8 +64,7 @@ func (r *reconciliation) judgeCut(c cut, off stranded) {
 // judgeRule checks that at no version of a stream more was sold than released and
 // the item's overdraft allows.
 func (r *reconciliation) judgeRule(b *stockBook) {
-	item, _ := r.sale.Item(b.key.SKU)
-	if b.least.Left() >= -item.Overdraft {
+	if b.least.Within(r.sale.OverdraftIn(b.key.SKU, b.key.Bucket)) {
 		return
 	}
 	r.report.found(Finding{Kind: FindingOversold, SKU: b.key.SKU,

@@ -1,8 +1,10 @@
 package commands
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -26,6 +28,10 @@ type Kept struct {
 	gate Gate
 	log  KeptStore
 	lost *Lost
+
+	// Promises keeps an acknowledged order that the gate, which forgot it, has no units
+	// for, as far as its sale's overdraft goes. Nil: such an order is lost.
+	Promises *Promises
 
 	mu    sync.Mutex
 	lanes map[int]map[string]keptPurchase
@@ -161,7 +167,19 @@ func (k *Kept) sort(lane int, c eventstore.Cursor) (passed []string, doubtful []
 			doubtful = append(doubtful, p)
 		}
 	}
+	slices.SortFunc(doubtful, func(a, b keptPurchase) int { // who was accepted first comes first
+		return cmp.Or(cmp.Compare(unseen(a.entry), unseen(b.entry)), cmp.Compare(a.entry.Epoch, b.entry.Epoch), cmp.Compare(a.entry.N, b.entry.N),
+			cmp.Compare(a.entry.I, b.entry.I), a.since.Compare(b.since))
+	})
 	return passed, doubtful
+}
+
+// unseen is 1 for a purchase whose entry nobody saw.
+func unseen(e domain.EntryID) int {
+	if e.N == 0 {
+		return 1
+	}
+	return 0
 }
 
 // offerPage bounds how many orders are asked for in one statement.
@@ -211,6 +229,19 @@ func (k *Kept) offerOne(ctx context.Context, lane int, r Reservation) error {
 	ref, err := domain.ParseOrderID(r.Order)
 	if err != nil {
 		return err
+	}
+	// A tombstone may be that of a promise whose record failed.
+	if (v.Outcome == domain.SoldOut || v.Outcome == domain.Refused) && k.Promises != nil {
+		kept, err := k.Promises.Keep(asked, ref, r)
+		if kept {
+			k.drop(lane, r.Order)
+		}
+		if errors.Is(err, ErrUnresolved) {
+			return nil // ask again
+		}
+		if kept || err != nil {
+			return err
+		}
 	}
 	if err := k.lost.Declare(asked, ref, r.Buyer); err != nil {
 		if errors.Is(err, ErrUnresolved) {

@@ -181,9 +181,11 @@ func (m *mend) writeGuard(ctx context.Context, f Finding, stream string, fold do
 			if err != nil {
 				return nil, err
 			}
+			g.Stream, g.Released, g.Reserved, g.Returned = stream, fold.Released, fold.Reserved, fold.Returned
+			g.Overdraft = max(g.Overdraft, m.sale.OverdraftIn(f.SKU, f.about.place.Bucket))
 			return &eventstore.Group{
 				Appends: []eventstore.Append{{Stream: stream, Expected: fold.Version, Events: []eventstore.NewEvent{stored}}},
-				Guards:  []eventstore.Guard{{Stream: stream, Released: fold.Released, Reserved: fold.Reserved, Returned: fold.Returned}},
+				Guards:  []eventstore.Guard{g},
 			}, nil
 		},
 	})

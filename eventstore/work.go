@@ -8,13 +8,16 @@ import (
 
 // Guard is the running account of one stock stream as the log defends it:
 // what was released into it, taken from it and given back, all in units, at
-// Version of that stream. Left must never be negative.
+// Version of that stream. Left must never be below -Overdraft, which is 0 unless
+// the sale would rather oversell than break a promise.
 type Guard struct {
 	Stream   string
 	Version  int64
 	Released int64
 	Reserved int64
 	Returned int64
+	// Overdraft is how many units more than there are the log may hand out.
+	Overdraft int64
 }
 
 // Left gives the units that the log may still hand out.

@@ -32,8 +32,8 @@ select n.name, s.version, s.type, s.hash from unnest($1::text[]) n(name), latera
   select version, type, hash from streams where stream = n.name order by version desc limit 1) s`
 
 	selectGuards = `
-select n.name, g.version, g.released, g.reserved, g.returned from unnest($1::text[]) n(name), lateral (
-  select version, released, reserved, returned from guards where stream = n.name order by version desc limit 1) g`
+select n.name, g.version, g.released, g.reserved, g.returned, g.overdraft from unnest($1::text[]) n(name), lateral (
+  select version, released, reserved, returned, overdraft from guards where stream = n.name order by version desc limit 1) g`
 
 	selectClaims = `
 select n.sale_id, n.buyer_id, c.ordinal, c.order_id, c.quantity, c.live, c.key, c.body_hash
@@ -168,7 +168,7 @@ func queueGuards(b *pgx.Batch, names []string, into map[string]eventstore.Guard)
 	}
 	b.Queue(selectGuards, names).Query(func(rows pgx.Rows) error {
 		var g eventstore.Guard
-		_, err := pgx.ForEachRow(rows, []any{&g.Stream, &g.Version, &g.Released, &g.Reserved, &g.Returned}, func() error {
+		_, err := pgx.ForEachRow(rows, []any{&g.Stream, &g.Version, &g.Released, &g.Reserved, &g.Returned, &g.Overdraft}, func() error {
 			into[g.Stream] = g
 			return nil
 		})

@@ -35,11 +35,12 @@ select n.stream, n.version, n.type, n.hash from unnest($1::text[], $2::bigint[],
 
 	// A guard meets its own version only when it changes without its stream.
 	insertGuards = `
-insert into guards (stream, version, released, reserved, returned)
-select n.stream, n.version, n.released, n.reserved, n.returned
-from unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[]) n(stream, version, released, reserved, returned)
+insert into guards (stream, version, released, reserved, returned, overdraft)
+select n.stream, n.version, n.released, n.reserved, n.returned, n.overdraft
+from unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[])
+  n(stream, version, released, reserved, returned, overdraft)
 on conflict (stream, version) do update
-set released = excluded.released, reserved = excluded.reserved, returned = excluded.returned`
+set released = excluded.released, reserved = excluded.reserved, returned = excluded.returned, overdraft = excluded.overdraft`
 
 	upsertClaims = `
 insert into claims (sale_id, buyer_id, ordinal, order_id, quantity, live, key, body_hash)
@@ -157,7 +158,8 @@ func queueNewGuards(b *pgx.Batch, guards map[string]eventstore.Guard) {
 		column(rows, func(g *guard) int64 { return g.Version }),
 		column(rows, func(g *guard) int64 { return g.Released }),
 		column(rows, func(g *guard) int64 { return g.Reserved }),
-		column(rows, func(g *guard) int64 { return g.Returned }))
+		column(rows, func(g *guard) int64 { return g.Returned }),
+		column(rows, func(g *guard) int64 { return g.Overdraft }))
 }
 
 func queueNewClaims(b *pgx.Batch, claims map[claimID]eventstore.Claim) {

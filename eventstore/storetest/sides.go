@@ -59,6 +59,27 @@ func guardsDefendZero(t *testing.T, s eventstore.Store) {
 	}
 }
 
+func guardsDefendTheOverdraft(t *testing.T, s eventstore.Store) {
+	take := func(reserved, overdraft int64) *eventstore.Group {
+		return &eventstore.Group{
+			Appends: []eventstore.Append{To("stock-x", eventstore.AnyVersion, NewEvent("stock.reserved"))},
+			Guards:  []eventstore.Guard{{Stream: "stock-x", Released: 1, Reserved: reserved, Overdraft: overdraft}},
+		}
+	}
+	MustSubmit(t, s, Always(take(3, 2)), eventstore.Stored)
+	if _, err := s.Submit(within(t), Always(take(4, 2))); !errors.Is(err, eventstore.ErrData) {
+		t.Errorf("a guard below its overdraft: got %v, want ErrData", err)
+	}
+	if _, err := s.Submit(within(t), Always(take(3, -1))); !errors.Is(err, eventstore.ErrData) {
+		t.Errorf("an overdraft below zero: got %v, want ErrData", err)
+	}
+	got, err := s.Guards(within(t), []string{"stock-x"})
+	want := []eventstore.Guard{{Stream: "stock-x", Version: 1, Released: 1, Reserved: 3, Overdraft: 2}}
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Errorf("guards (-want +got):\n%s (%v)", diff, err)
+	}
+}
+
 // together submits works at the same time and gives the error of each.
 func together(t *testing.T, s eventstore.Appender, works ...eventstore.Work) []error {
 	t.Helper()

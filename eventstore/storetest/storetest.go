@@ -30,6 +30,7 @@ func Run(t *testing.T, open func(t *testing.T) eventstore.Store) {
 
 		{"a guard gets the version of its stream and is seen by the next", guardsFollowStreams},
 		{"a guard below zero is refused for that work alone", guardsDefendZero},
+		{"a guard may go below zero by its overdraft and no further", guardsDefendTheOverdraft},
 		{"claims are kept by sale, buyer and ordinal", claimsAreKept},
 		{"a claim without an order takes away what stood there", claimsAreTakenAway},
 		{"a cursor moves forward only, across epochs", cursorsMoveForward},

@@ -143,6 +143,7 @@ func (a *app) assemble() error {
 		commands.KeeperOptions{Alarm: a.alarm})
 	lost := &commands.Lost{Env: a.env, Gate: a.gate, Log: a.sink}
 	a.kept = commands.NewKept(a.env, a.gate, a.sink, lost)
+	a.kept.Promises = &commands.Promises{Env: a.env, Sales: a.sales, Gate: a.gate, Log: a.sink, Follow: a.follower}
 	a.finder = &commands.Finder{
 		Env: a.env, View: a.views, Changes: a.projector.Changes(), Log: a.sink, Gate: a.gate, Journal: a.gate, Lost: lost, Holds: a.kept.Holds,
 	}
