@@ -108,7 +108,7 @@ func TestAnyPastMomentIsAnswered(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := told(past); got != want {
+		if got := inWords(past); got != want {
 			t.Errorf("as of %d: got %q, want %q", position, got, want)
 		}
 		if past.At != l.records[position-1].Head() || !past.RecordedAt.Equal(l.records[position-1].RecordedAt) {
@@ -120,8 +120,8 @@ func TestAnyPastMomentIsAnswered(t *testing.T) {
 	}
 }
 
-// told says a past in words.
-func told(p *Past) string {
+// inWords says a past in words.
+func inWords(p *Past) string {
 	state := "scheduled/open"
 	if len(p.Sales) > 0 && len(p.Sales[0].Pauses) > 0 {
 		state = "paused"

@@ -12,7 +12,7 @@ import (
 )
 
 // statementFold folds the records of one sale, in the order of the log, into what
-// a statement is made of. It remembers about 200 bytes an order.
+// a statement is made of. It remembers some 400 bytes an order.
 type statementFold struct {
 	sale     domain.Sale
 	terms    []datedTerms

@@ -42,7 +42,7 @@ type StatementLog interface {
 }
 
 // Closer makes closing statements by folding what the log holds of a sale, and
-// asks nothing else. One is made at a time: it takes about 200 bytes of memory an
+// asks nothing else. One is made at a time: it takes a few hundred bytes of memory an
 // order. The last few are remembered until the log has more about their sale.
 type Closer struct {
 	Env   *Env

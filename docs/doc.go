@@ -7,7 +7,7 @@
 //
 //	go test ./docs -update
 //
-// and look at the difference. verify_archive.py and verify_proof.py check archives
-// and proofs without a line of ours; tests of eventstore/archive and infra/cli/e2e
-// run them. It holds no code that ships.
+// and look at the difference. verify_archive.py, verify_proof.py and
+// verify_statement.py check archives, proofs and closing statements without a line
+// of ours; tests of eventstore/archive and infra/cli/e2e run them. It holds no code that ships.
 package docs
