@@ -1,5 +1,6 @@
 // Package commands holds what can be asked of the engine, one file per thing:
-// buying, finding an order, scheduling and steering a sale, and the two
+// buying, finding an order, ending or paying one (Orders), ending those that nobody
+// paid (Expirer), scheduling and steering a sale, and the two
 // machines that keep gate and log in step (recorder and lane keeper); sealing the
 // log, auditing it, and proving an order; counting what was asked for, and the
 // closing statement of a sale.
@@ -9,6 +10,15 @@
 // the gate before the log says so and enter it only after, that every accepted
 // purchase ends placed or rejected with a reason, and that an unknown outcome is
 // found out, never taken for a failure.
+//
+// An order is decided at the version of its stream under the log lock, so it is paid,
+// cancelled or expired, once, whoever asks at the same time. The end of its hold is
+// one group with its event: one stock.returned (or stock.written_off) per line, the
+// guard, the claim. Who committed it brings the units into the gate before it
+// answers; the lane keeper's sweep is the net. Due orders are found in the order
+// view, and among those that it has set aside in the dead letters; one that a view
+// has lost without a trace is a finding of the reconciliation, and expires when the
+// view is built again. The log alone decides, by its own clock.
 //
 // It refuses to know HTTP, SQL, Redis or any other driver: it imports domain and
 // eventstore only.
