@@ -98,8 +98,6 @@ func (r *Rig) smallFirstPart(t *testing.T) {
 func (n *Node) wantAllPaid(t *testing.T, orders map[string]string) {
 	t.Helper()
 	for order, buyer := range orders {
-		if got, err := n.Finder.Find(context.Background(), buyer, order); err != nil || got.Status != domain.OrderStatusPaid {
-			t.Errorf("order %s of %s: got %s, %v; want paid", order, buyer, got.Status, err)
-		}
+		n.AwaitStatus(t, buyer, order, domain.OrderStatusPaid)
 	}
 }
