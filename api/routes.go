@@ -52,9 +52,9 @@ const (
 	pathAdminOrder   = "/api/v1/admin/orders/{order}"
 	pathAdminCancel  = "/api/v1/admin/orders/{order}/cancellation"
 	pathAdminPayment = "/api/v1/admin/orders/{order}/payment"
-	pathOneAdmin  = "/api/v1/admin/sales/{sale}"
-	pathReleases  = "/api/v1/admin/sales/{sale}/items/{sku}/releases"
-	pathRehydrate = "/api/v1/admin/sales/{sale}/rehydration"
+	pathOneAdmin     = "/api/v1/admin/sales/{sale}"
+	pathReleases     = "/api/v1/admin/sales/{sale}/items/{sku}/releases"
+	pathRehydrate    = "/api/v1/admin/sales/{sale}/rehydration"
 )
 
 // routes is the one list of routes.
@@ -87,6 +87,8 @@ func (s *Server) routes() []route {
 		steer(pathResume, "resume-sale", "Sell again", reasoned(s.Operator.Resume, domain.PausedByOperator)),
 		{Operation: described(op(http.MethodPost, pathCleanup, "clean-up-sale", "End the life of a sale that is over", 401, 403, 404, 409, 422, 503), cleanupDescription),
 			access: admin, body: s.checkedBody(true), add: typed(s.cleanUp)},
+		{Operation: described(op(http.MethodPost, pathReconcile, "reconcile-sale", "Compare the books of a sale", 401, 403, 404, 422, 503), reconcileDescription),
+			access: admin, body: s.checkedBody(true), add: typed(s.reconcile)},
 		{Operation: statementOperation(), access: admin, add: plain(s.statement)},
 		{Operation: op(http.MethodGet, pathOneAdmin, "show-sale", "One sale, as operators see it", 401, 403, 404, 503), access: admin, add: typed(s.showSale)},
 		{Operation: op(http.MethodPost, pathReleases, "release-stock", "Put more units of an item on sale", 400, 401, 403, 404, 410, 413, 415, 422, 503),

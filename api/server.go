@@ -18,15 +18,16 @@ import (
 // Deps is what the API stands on. All but Metrics, Scrape and Checks are
 // required.
 type Deps struct {
-	Purchaser Purchaser
-	Finder    Finder
-	Orders    Orders
-	Providers Providers
-	Prover    Prover
-	Stater    Stater
-	Shower    Shower
-	Operator  Operator
-	Cleanup   Cleanup
+	Purchaser  Purchaser
+	Finder     Finder
+	Orders     Orders
+	Providers  Providers
+	Prover     Prover
+	Stater     Stater
+	Shower     Shower
+	Operator   Operator
+	Cleanup    Cleanup
+	Reconciler Reconciler
 	// Rehydrator serves the route of a rehydration; without it there is none.
 	Rehydrator Rehydrator
 	Verifier   Verifier
@@ -56,6 +57,7 @@ func (d Deps) validate() error {
 	need(d.Shower != nil, "Shower")
 	need(d.Operator != nil, "Operator")
 	need(d.Cleanup != nil, "Cleanup")
+	need(d.Reconciler != nil, "Reconciler")
 	need(d.Verifier != nil, "Verifier")
 	need(d.Log != nil, "Log")
 	need(d.Now != nil, "Now")

@@ -30,16 +30,16 @@ type ItemReport struct {
 // is what was done about findings, where it was asked for.
 type SaleReport struct {
 	Sale  string       `json:"sale"`
-	Items []ItemReport `json:"items"`
+	Items []ItemReport `json:"items" nullable:"false"`
 	Totals
 	Drift    int       `json:"drift"`
-	Findings []Finding `json:"findings"`
+	Findings []Finding `json:"findings" nullable:"false"`
 	Repairs  []Repair  `json:"repairs,omitempty"`
 }
 
 // ReconcileReport is the account of several sales.
 type ReconcileReport struct {
-	Sales []SaleReport `json:"sales"`
+	Sales []SaleReport `json:"sales" nullable:"false"`
 }
 
 // Drift is the number of findings over all sales.

@@ -21,7 +21,7 @@ var gateScripts = [...]string{
 func newMetrics() *obs.Metrics {
 	known := obs.Known{
 		Outcomes: api.PurchaseOutcomes(), Scripts: gateScripts[:], Alarms: append(commands.AlarmKinds(), projections.AlarmParked),
-		Shards: eventstore.DefaultShards,
+		Shards: eventstore.DefaultShards, Findings: commands.FindingKinds(),
 	}
 	for _, p := range projections.All() {
 		known.Projections = append(known.Projections, p.Name)

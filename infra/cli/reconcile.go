@@ -11,19 +11,21 @@ import (
 )
 
 type reconcileCmd struct {
-	Sale string `placeholder:"ID" help:"Only this sale."`
-	JSON bool   `name:"json" help:"Print JSON."`
+	Sale   string `placeholder:"ID" help:"Only this sale."`
+	Repair bool   `help:"Mend what is found; without it, it is only reported what would be done."`
+	Note   string `placeholder:"TEXT" help:"Why, for the log."`
+	JSON   bool   `name:"json" help:"Print JSON."`
 }
 
-// Run reports; it changes nothing. Findings are exit code 3.
+// Run reports, and with --repair mends. Findings that are left are exit code 3.
 func (r *reconcileCmd) Run(c console) error {
 	return c.withApp(func(ctx context.Context, a *app) error {
-		report, err := a.reconciler.Reconcile(ctx, r.Sale)
+		report, err := r.ask(ctx, a)
 		if errors.Is(err, commands.ErrNoCut) && !a.served(ctx) {
 			return &told{notServed + ", and the gate is closed or behind the log, so there is nothing exact to compare: start `seckill serve` first", err}
 		}
 		if errors.Is(err, commands.ErrNoCut) {
-			return &told{"the gate is closed or behind the log, so there is nothing exact to compare: is a recorder running (`seckill serve`)?", err}
+			return &told{"the gate is closed or behind the log, so there is nothing exact to compare: try again in a moment, and see whether a recorder is running (`seckill serve`)", err}
 		}
 		if err != nil {
 			return err
@@ -41,6 +43,16 @@ func (r *reconcileCmd) Run(c console) error {
 	})
 }
 
+func (r *reconcileCmd) ask(ctx context.Context, a *app) (commands.ReconcileReport, error) {
+	if !r.Repair {
+		return a.reconciler.Reconcile(ctx, r.Sale)
+	}
+	if err := a.checkLog(ctx); err != nil {
+		return commands.ReconcileReport{}, err
+	}
+	return a.repairer.Repair(ctx, r.Sale, commands.Actor{By: "operator", Note: r.Note})
+}
+
 func (c console) printReport(report commands.ReconcileReport) error {
 	if len(report.Sales) == 0 {
 		_, err := fmt.Fprintln(c.out, "There is no sale yet, so there is nothing to compare.")
@@ -56,7 +68,38 @@ func (c console) printReport(report commands.ReconcileReport) error {
 	if err := c.print(t); err != nil {
 		return err
 	}
+	if err := c.printRepairs(report); err != nil {
+		return err
+	}
 	return c.printFindings(report)
+}
+
+func (c console) printRepairs(report commands.ReconcileReport) error {
+	t := newTable("sale", "finding", "order or item", "repaired", "what stands there now")
+	any := false
+	for _, s := range report.Sales {
+		for _, r := range s.Repairs {
+			any = true
+			done := "yes"
+			if !r.Done {
+				done = "NO"
+			}
+			t.AppendRow(table.Row{s.Sale, r.Kind, firstOf(r.OrderID, r.BuyerID, r.SKU), done, r.Detail})
+		}
+	}
+	if !any {
+		return nil
+	}
+	return c.print(t)
+}
+
+func firstOf(texts ...string) string {
+	for _, text := range texts {
+		if text != "" {
+			return text
+		}
+	}
+	return ""
 }
 
 func (c console) printFindings(report commands.ReconcileReport) error {
@@ -64,10 +107,14 @@ func (c console) printFindings(report commands.ReconcileReport) error {
 		_, err := fmt.Fprintln(c.out, "Gate, log and views agree.")
 		return err
 	}
-	t := newTable("sale", "finding", "order", "buyer", "detail", "repair")
+	t := newTable("sale", "finding", "order", "buyer", "detail", "likely cause", "--repair")
 	for _, s := range report.Sales {
 		for _, f := range s.Findings {
-			t.AppendRow(table.Row{s.Sale, f.Kind, f.OrderID, f.BuyerID, f.Detail, f.Repair})
+			order := f.OrderID
+			if n := len(f.OrderIDs); order == "" && n > 0 {
+				order = fmt.Sprintf("%s (1 of %d)", f.OrderIDs[0], n)
+			}
+			t.AppendRow(table.Row{s.Sale, f.Kind, order, f.BuyerID, f.Detail, f.Cause, f.Repair})
 		}
 	}
 	return c.print(t)

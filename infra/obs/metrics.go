@@ -19,6 +19,7 @@ type Known struct {
 	Projections []string
 	Shards      int      // of each projection
 	Alarms      []string // kinds
+	Findings    []string // kinds, of a reconciliation
 }
 
 const other = "other"
@@ -52,6 +53,7 @@ type Metrics struct {
 	appendTime                                 prometheus.Histogram
 
 	read  readSide
+	books booksSide
 	lanes *prometheus.GaugeVec
 	kept  prometheus.Gauge
 
@@ -100,6 +102,7 @@ func (m *Metrics) recording(f factory) {
 
 func (m *Metrics) following(f factory) {
 	m.read = newReadSide(f)
+	m.books = newBooksSide(f)
 	m.lanes = f.gauges("lanes", "Lanes of the gate by state.", "state")
 	m.queuedOrders = f.gauge("queued_orders", "Accepted purchases that the log has not decided; estimated where many journal entries wait.")
 	m.queuedOldest = f.gauge("oldest_queued_seconds", "Age of the oldest accepted purchase that the log has not decided, as this process sees it; 0 where there is none.")
@@ -123,6 +126,9 @@ func (m *Metrics) start() {
 		m.alarms.WithLabelValues(kind)
 	}
 	m.read.start(m.known.Projections, m.known.Shards)
+	for _, kind := range append(slices.Clone(m.known.Findings), other) {
+		m.books.findings.WithLabelValues(kind)
+	}
 	for _, state := range laneStates {
 		m.lanes.WithLabelValues(state)
 	}

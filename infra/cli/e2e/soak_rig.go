@@ -154,8 +154,9 @@ func (x *traffic) rehydrate(ctx context.Context) error {
 	if err == nil {
 		x.did[didRehydrate].Add(1)
 	}
-	if errors.Is(err, commands.ErrOvertaken) {
-		return nil
+	var away *commands.GateError
+	if errors.Is(err, commands.ErrOvertaken) || errors.As(err, &away) {
+		return nil // the lane keeper finishes it
 	}
 	return err
 }
