@@ -59,6 +59,7 @@ type saleTally struct {
 	shards  []tallyShard
 	from    time.Time
 	ended   time.Time // since when it is seen to be over
+	rest    time.Time // told: not looked at again until then
 	pending *eventstore.NewEvent
 }
 
@@ -136,6 +137,10 @@ func (t *Tally) each(do func(*saleTally)) {
 
 // look tells the log of a sale once it is over for good.
 func (t *Tally) look(ctx context.Context, st *saleTally) error {
+	now := t.env.Now()
+	if now.Before(st.rest) {
+		return nil
+	}
 	sale, err := t.sales.Get(ctx, st.sale)
 	var unknown *domain.Problem
 	if errors.As(err, &unknown) || sale.Cleaned {
@@ -145,7 +150,6 @@ func (t *Tally) look(ctx context.Context, st *saleTally) error {
 	if err != nil {
 		return err
 	}
-	now := t.env.Now()
 	switch over := sale.StateAt(now) == domain.SaleStateEnded; {
 	case !over && !st.ended.IsZero():
 		st.ended = time.Time{} // it goes on: its end was moved
@@ -157,8 +161,16 @@ func (t *Tally) look(ctx context.Context, st *saleTally) error {
 		return nil
 	}
 	st.finish(true)
-	return t.tell(ctx, st)
+	if err := t.tell(ctx, st); err != nil {
+		return err
+	}
+	st.rest = now.Add(tallyRest)
+	return nil
 }
+
+// tallyRest is for how long a sale that was told is not looked at: it may go on
+// when its end is moved, and has wins to tell when clocks differ much.
+const tallyRest = time.Minute
 
 // finish says whether refusals still count.
 func (st *saleTally) finish(done bool) {
