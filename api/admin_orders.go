@@ -29,8 +29,8 @@ type anyOrderAnswer struct {
 	Body AdminOrderView
 }
 
-func anyOrder(a commands.OrderAnswer) *anyOrderAnswer {
-	return &anyOrderAnswer{Body: AdminOrderView{OrderView: orderView(a), BuyerID: a.BuyerID}}
+func anyOrder(ctx context.Context, a commands.OrderAnswer) *anyOrderAnswer {
+	return &anyOrderAnswer{Body: AdminOrderView{OrderView: orderViewIn(callOf(ctx).language, a), BuyerID: a.BuyerID}}
 }
 
 // lookOrder gives any order.
@@ -39,7 +39,7 @@ func (s *Server) lookOrder(ctx context.Context, in *anyOrderRequest) (*anyOrderA
 	if err != nil {
 		return nil, err
 	}
-	return anyOrder(order), nil
+	return anyOrder(ctx, order), nil
 }
 
 // CancelBody says how an operator ends an order.
@@ -123,5 +123,5 @@ func inAmount(bad []domain.FieldError) []domain.FieldError {
 func (s *Server) acted(ctx context.Context, message string, order commands.OrderAnswer) *anyOrderAnswer {
 	s.logOrder(ctx, message, order)
 	s.settled(ctx, order)
-	return anyOrder(order)
+	return anyOrder(ctx, order)
 }

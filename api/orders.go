@@ -41,8 +41,6 @@ type OrderList struct {
 }
 
 // orderView is an order as it is told in English.
-func orderView(a commands.OrderAnswer) OrderView { return orderViewIn("en", a) }
-
 func orderViewIn(language string, a commands.OrderAnswer) OrderView {
 	v := OrderView{
 		OrderID: a.ID, SaleID: a.SaleID, Lines: make([]OrderLine, len(a.Lines)), Status: string(a.Status),

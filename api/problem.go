@@ -45,6 +45,9 @@ const (
 	retryMost  = 2500 * time.Millisecond
 )
 
+// retryWait is how long somebody is asked to wait, with jitter.
+func retryWait() time.Duration { return retryLeast + rand.N(retryMost-retryLeast) }
+
 // document renders r for a language and a trace.
 func (r *refusal) document(language, trace string) *Problem {
 	k := r.answer()
@@ -63,7 +66,7 @@ func (r *refusal) document(language, trace string) *Problem {
 	case r.wait > 0:
 		p.RetryAfterMS = max(r.wait.Milliseconds(), 1)
 	case k.again:
-		p.RetryAfterMS = (retryLeast + rand.N(retryMost-retryLeast)).Milliseconds()
+		p.RetryAfterMS = retryWait().Milliseconds()
 	}
 	if !r.opensAt.IsZero() {
 		at := r.opensAt.UTC()

@@ -115,7 +115,7 @@ func notHeard(err error) error {
 	}
 	r := &refusal{Problem: *p}
 	if p.Code == domain.CodeInProgress {
-		r.status, r.wait = http.StatusServiceUnavailable, retryLeast
+		r.status, r.wait = http.StatusServiceUnavailable, retryWait()
 	}
 	for i, f := range r.Fields {
 		if f.Field == "event_id" { // as the command calls it

@@ -173,6 +173,11 @@ func TestAProviderIsToldWhetherToComeAgain(t *testing.T) {
 	}
 }
 
+func TestAProcessWithoutTheAPIHearsNoProvider(t *testing.T) {
+	h := newHouse(t, func(_ *Deps, o *Options) { o.ServiceOnly = true })
+	h.tell(told(), time.Now()).problem(404, domain.CodeNotFound)
+}
+
 func FuzzAMessageIsReadOrRefused(f *testing.F) {
 	f.Add(told())
 	f.Add(told(`"id":"\ud800"`, `"x":[{"id":"y"}]`))

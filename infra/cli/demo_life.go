@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
@@ -32,6 +33,7 @@ type life struct {
 	// returned is how many units the gate has again.
 	returned int64
 	findings int
+	took     time.Duration
 	open     string // an order that is still to be paid
 }
 
@@ -87,6 +89,7 @@ func (s *stage) fates(crowd *sent, l *life) []fate {
 // liveOn pays some orders, lets the payment of others fail and gives others up,
 // waits until all of it is recorded and projected, and compares the books again.
 func (s *stage) liveOn(ctx context.Context, crowd *sent, r *result) error {
+	began := time.Now()
 	work := make(chan fate)
 	var mu sync.Mutex
 	var first error
@@ -111,7 +114,9 @@ func (s *stage) liveOn(ctx context.Context, crowd *sent, r *result) error {
 	if first != nil {
 		return fmt.Errorf("pay and cancel orders: %w", first)
 	}
-	return s.settleLife(ctx, r)
+	err := s.settleLife(ctx, r)
+	r.life.took = time.Since(began)
+	return err
 }
 
 // openTill opens the page at which orders of this demo are paid, until it stops.
@@ -199,7 +204,7 @@ func (r *result) brokenLife(say func(bad bool, format string, args ...any)) {
 // lifeTable tells it to a person.
 func (r *result) lifeTable() table.Writer {
 	t := newTable("paid", "payment failed", "cancelled", "back in the gate", "drift")
-	t.SetTitle("Afterwards, some of the winners paid or thought better of it")
+	t.SetTitle(fmt.Sprintf("Some of the winners, afterwards · %s", short(r.life.took)))
 	numbers(t, 1, 2, 3, 4)
 	t.AppendRow(table.Row{grouped(int64(r.life.paid)), grouped(int64(r.life.failed)), grouped(int64(r.life.cancelled)), grouped(r.life.returned), verdict(int64(r.life.findings))})
 	return t

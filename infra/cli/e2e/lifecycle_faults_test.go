@@ -50,6 +50,37 @@ func TestAWebhookWhileTheLogIsAwayIsHeardLater(t *testing.T) {
 	c.check(sale)
 }
 
+// TestUnitsOfAFailedPaymentAreSoldWhenTheGateIsBack: what the log says is answered
+// while the gate is away, and the gate learns it.
+func TestUnitsOfAFailedPaymentAreSoldWhenTheGateIsBack(t *testing.T) {
+	t.Parallel()
+	c := openCheckout(t)
+	sale := c.CreateSale(t, 2)
+	failing, given := c.placed(sale, "alice"), c.placed(sale, "bob")
+	c.rig.Redis.Kill()
+	failed := event(failing)
+	failed.Type = payments.Failed
+	if answer := c.heard(failed); answer.Text("status") != "cancelled" {
+		t.Errorf("a failed payment: %s, want cancelled", answer.Raw)
+	}
+	if answer := c.cancel("bob", given); answer.Status != http.StatusOK || answer.Text("status") != "cancelled" {
+		t.Errorf("cancel: %d %s, want it done", answer.Status, answer.Raw)
+	}
+	c.wants(failing, "cancelled", false)
+	c.rig.Redis.Restart()
+	for _, buyer := range []string{"carol", "dave"} {
+		testenv.Eventually(t, 60*time.Second, func() error {
+			answer, err := c.Buy(sale, buyer, "k-"+buyer)
+			if err == nil && answer.Status != http.StatusAccepted && answer.Status != http.StatusOK {
+				return errStatus(answer)
+			}
+			c.accepted[answer.Text("order_id")] = buyer
+			return err
+		})
+	}
+	c.check(sale)
+}
+
 // TestB16KilledWhileAPaymentIsRecorded kills the process before and after the
 // commit; the provider, who got no answer, tells it again.
 func TestB16KilledWhileAPaymentIsRecorded(t *testing.T) {
