@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/redis/go-redis/v9"
 
@@ -50,13 +51,18 @@ func newPlant(t *testing.T, buyers int) *plant {
 	for order, buyer := range c.accepted {
 		p.orders[buyer] = order
 	}
-	opts, err := redis.ParseURL(rig.Redis.URL)
+	p.connect()
+	return p
+}
+
+func (p *plant) connect() {
+	p.t.Helper()
+	opts, err := redis.ParseURL(p.rig.Redis.URL)
 	if err != nil {
-		t.Fatal(err)
+		p.t.Fatal(err)
 	}
 	p.redis = redis.NewClient(opts)
-	t.Cleanup(func() { _ = p.redis.Close() })
-	return p
+	p.t.Cleanup(func() { _ = p.redis.Close() })
 }
 
 // key gives a key of the sale's lane in Redis.
@@ -208,3 +214,37 @@ func (p *plant) unpaid() {
 
 // plantWindow is the time to pay in a plant's sale.
 const plantWindow = 3 * time.Second
+
+// oversell writes more into the log than was ever released, around its guard.
+func (p *plant) oversell() {
+	p.t.Helper()
+	stream := domain.StockStream(p.sale, "item", 0)
+	name, schema, payload, err := domain.Encode(&domain.StockWithdrawn{SaleID: p.sale, SKU: "item", WithdrawID: "by-hand", Quantity: 500})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	_, err = p.node.Store.Submit(context.Background(), eventstore.Work{Decide: func(eventstore.Look) (*eventstore.Group, error) {
+		return &eventstore.Group{Appends: []eventstore.Append{{Stream: stream, Expected: eventstore.AnyVersion, Events: []eventstore.NewEvent{
+			{ID: uuid.New(), Type: name, Schema: schema, SaleID: p.sale, Payload: payload, Metadata: []byte(`{}`)},
+		}}}}, nil
+	}})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// readAllRecords reads the whole log.
+func readAllRecords(t testing.TB, n *Node) []eventstore.Record {
+	t.Helper()
+	var all []eventstore.Record
+	for after := int64(0); ; after = all[len(all)-1].Position {
+		page, err := n.Store.ReadAll(context.Background(), after, 1000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(page) == 0 {
+			return all
+		}
+		all = append(all, page...)
+	}
+}

@@ -9,6 +9,7 @@ import (
 
 	"seckill/commands"
 	"seckill/domain"
+	"seckill/infra/testenv"
 )
 
 var (
@@ -52,5 +53,61 @@ func TestReconciliationUnderFullLoadFindsNothing(t *testing.T) {
 		}
 	}
 	n.AwaitOpen(t, sale)
+	StandingChecks(t, n, sale, accepted)
+}
+
+func TestARepairUnderFullLoadRacesNobody(t *testing.T) {
+	rig := NewRig(t)
+	n := rig.Node(t, NodeOptions{})
+	terms := Terms(3000)
+	terms.PaymentWindow = 2
+	sale := n.Schedule(t, terms)
+	p := &plant{t: t, rig: rig, node: n, sale: sale, place: domain.Place{Store: n.Env.Store, Sale: sale}, orders: map[string]string{}}
+	p.connect()
+	x := newTraffic(t, n, sale, false)
+	for _, d := range []struct {
+		kind  string
+		plant func()
+	}{
+		{commands.FindingGateAbove, func() { p.do("HINCRBY", p.stockKey(), "available", 7) }},
+		{commands.FindingGateBelow, func() { p.do("HINCRBY", p.stockKey(), "available", -7) }},
+		{commands.FindingGuard, func() {
+			p.sql(`update guards set reserved = reserved - 4 where stream = $1 and version = (select max(version) from guards where stream = $1)`, "stock-"+sale+"-item-0")
+		}},
+		{commands.FindingClaim, func() {
+			p.sql(`delete from claims where (sale_id, buyer_id, ordinal) in (select sale_id, buyer_id, ordinal from claims where sale_id = $1 order by buyer_id limit 3)`, sale)
+		}},
+		{commands.FindingViewMissing, func() {
+			p.sql(`delete from order_view where order_id in (select order_id from order_view where sale_id = $1 and status = 'cancelled' order by order_id limit 3)`, sale)
+		}},
+	} {
+		testenv.Eventually(t, 60*time.Second, func() error {
+			if bought, cancelled := x.did[didBuy].Load(), x.did[didCancel].Load(); bought < 100 || cancelled < 50 {
+				return errors.New("too little was bought yet")
+			}
+			return nil
+		})
+		d.plant()
+		var found map[string]int
+		testenv.Eventually(t, 60*time.Second, func() error {
+			report, err := n.Reconciler.Reconcile(context.Background(), sale)
+			if err == nil && report.Drift() == 0 {
+				err = errors.New("not found yet") // a guard planted beside a page that is being stored is gone with it
+				d.plant()
+			}
+			if err == nil {
+				found = kindsOf(report.Sales[0])
+			}
+			return err
+		})
+		if len(found) != 1 || found[d.kind] == 0 {
+			t.Errorf("found %v, want %s alone", found, d.kind)
+		}
+		if mended := p.repair(); mended.Drift != 0 {
+			t.Errorf("%s: after the repair: left %+v, repairs %+v", d.kind, mended.Findings, mended.Repairs)
+		}
+	}
+	accepted := x.stop()
+	t.Log(x.told())
 	StandingChecks(t, n, sale, accepted)
 }
