@@ -259,7 +259,9 @@ func (d *draft) place(a *accepted, claims []eventstore.Claim) error {
 	d.group.Claims = append(d.group.Claims, claim)
 	return d.append(a, a.orderStream(), 0, &domain.OrderPlaced{
 		OrderID: a.Order, SaleID: a.Sale, BuyerID: a.Buyer, Bucket: a.Bucket, Lines: lines, Amount: amount,
-		AcceptedAt: at, PayBy: at.Add(seconds(a.terms.PaymentWindow)), Entry: entry,
+		// The time to pay begins when the order can be paid: a purchase that waited for
+		// a store that was away is not over before its buyer is told.
+		AcceptedAt: at, PayBy: d.look.Now().Add(seconds(a.terms.PaymentWindow)), Entry: entry,
 		Ordinal: claim.Ordinal, Key: a.Key, BodyHash: a.Body, TermsVersion: a.terms.Version,
 	})
 }

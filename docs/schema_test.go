@@ -33,7 +33,7 @@ var glossary = map[string]string{
 	"amount":                     "Sum of all lines.",
 	"currency":                   "ISO 4217.",
 	"accepted_at":                "When the gate took the units, by its clock.",
-	"pay_by":                     "Until when it must be paid.",
+	"pay_by":                     "Until when it must be paid, counted from when the order was recorded.",
 	"ordinal":                    "Counts the buyer's orders in this sale from 1.",
 	"terms_version":              "Version of the sale's stream whose terms it was judged and priced by; 0: not known.",
 	"detail":                     "The reason in words, for people who look into it.",

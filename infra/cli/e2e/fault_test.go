@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -201,6 +202,26 @@ func TestAnEntryOfTheFutureStopsTheLaneAndLosesNothing(t *testing.T) {
 		t.Errorf("%d orders decided from an entry that nobody can read, want 0", n)
 	}
 	rewrite(`"form":9`, `"form":1`)
+	StandingChecks(t, full, sale, c.accepted)
+}
+
+func TestAnOrderThatWasRecordedLateMayStillBePaid(t *testing.T) {
+	rig, full, sale := selling(t, 5)
+	full.Stop()
+	api := rig.Node(t, NodeOptions{APIOnly: true})
+	c := newTally()
+	sell(t, api, sale, "b", 1, c)
+	api.Stop()
+	hourAgo := fmt.Sprintf(`"at":%d`, time.Now().Add(-time.Hour).UnixMicro())
+	rig.rewriteJournal(t, sale, func(body string) string { return regexp.MustCompile(`"at":\d+`).ReplaceAllString(body, hourAgo) })
+	full = rig.Node(t, NodeOptions{})
+	full.AwaitDecided(t, c.accepted)
+	for order, buyer := range c.accepted {
+		got, err := full.Finder.Find(context.Background(), buyer, order)
+		if err != nil || got.Status != domain.OrderStatusPlaced || got.PayBy.Before(got.PlacedAt.Add(14*time.Minute)) {
+			t.Errorf("accepted at %s, placed at %s: %s, to be paid by %s, %v; want 15 minutes from placed on", got.AcceptedAt, got.PlacedAt, got.Status, got.PayBy, err)
+		}
+	}
 	StandingChecks(t, full, sale, c.accepted)
 }
 
