@@ -77,7 +77,8 @@ type Keeper struct {
 	suspect map[int]bool
 	held    map[domain.Place]time.Time // since when a hold stands unconfirmed
 	failing map[int]bool
-	removed map[domain.Place]string // cleaned-up sales, and the process of the gate they were taken from
+	removed map[domain.Place]string    // cleaned-up sales, and the process of the gate they were taken from
+	kept    map[domain.Place]time.Time // when the gate was last told to keep a bucket
 }
 
 // NewKeeper makes a Keeper; Run drives it, Preheat may be called beside it.

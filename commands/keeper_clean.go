@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"seckill/domain"
 	"seckill/eventstore"
@@ -120,6 +121,42 @@ func (k *Keeper) RemoveSale(ctx context.Context, sale domain.Sale) (keys int, er
 		}
 	}
 	return keys, nil
+}
+
+// Keys of a sale are forgotten keptFor after its end or after the last keeper told
+// the gate to keep them, whichever is later; it is told anew every keepAgain. So
+// they go only where nobody has looked after them for that long, and a keeper that
+// finds them gone builds them again from the log, as after any loss.
+const (
+	keptFor   = 14 * 24 * time.Hour
+	keepAgain = 24 * time.Hour
+)
+
+// keep tells the gate for how long to keep a bucket. That it could not be told is
+// no harm: it is told again.
+func (k *Keeper) keep(ctx context.Context, b saleBucket) {
+	now := k.env.Now()
+	k.mu.Lock()
+	last, known := k.kept[b.place]
+	k.mu.Unlock()
+	if known && now.Sub(last) < keepAgain {
+		return
+	}
+	sale, err := k.sales.Get(ctx, b.place.Sale)
+	if err != nil || sale.Cleaned {
+		return
+	}
+	keep := keptFor + max(sale.Terms.ClosesAt.Sub(now), 0)
+	if err := k.gate.KeepSale(ctx, b.place, b.skus, keep); err != nil {
+		k.env.Log.Warn("gate not told to keep a sale; told again", "sale_id", b.place.Sale, "error", err)
+		return
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.kept == nil {
+		k.kept = map[domain.Place]time.Time{}
+	}
+	k.kept[b.place] = now
 }
 
 // LaneCut is what cutting a lane's journal came to: where it was cut, how many

@@ -2,6 +2,7 @@ package commands
 
 import (
 	"context"
+	"time"
 
 	"seckill/domain"
 )
@@ -22,6 +23,11 @@ type Cleaner interface {
 	// on purchases of it are NotReady. removed is how much there was, 0 when it was
 	// gone already. The journal stays.
 	RemoveSale(ctx context.Context, place domain.Place, skus []string) (removed int, err error)
+	// KeepSale lets the gate forget what it holds of a sale in one bucket after a
+	// time, unless it is kept again before: a safety net for what nobody looks after
+	// any more. What is not there stays so, and what a later reset makes
+	// anew is kept until the next call. Lanes and journals are never forgotten.
+	KeepSale(ctx context.Context, place domain.Place, skus []string, keep time.Duration) error
 	// CutJournal cuts a lane's journal up to and including an entry; the lane keeps
 	// its id and digest. An entry that the journal does not hold cuts nothing. The
 	// answer is the cut as it stands afterwards. Nothing else trims a journal.

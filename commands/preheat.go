@@ -194,6 +194,7 @@ const heldTooLong = 5 * time.Second
 func (k *Keeper) sweepLane(ctx context.Context, lane int, buckets []saleBucket) error {
 	var faults []error
 	for _, b := range buckets {
+		k.keep(ctx, b)
 		due, err := k.needsWork(ctx, b)
 		if err == nil && due {
 			err = k.locked(ctx, lane, func(ctx context.Context) error { return k.preheat(ctx, b) })

@@ -2,6 +2,7 @@ package gatetest
 
 import (
 	"context"
+	"time"
 
 	"seckill/commands"
 	"seckill/domain"
@@ -11,6 +12,11 @@ func (o *both) RemoveSale(ctx context.Context, place domain.Place, skus []string
 	a, err1 := o.a.RemoveSale(ctx, place, skus)
 	b, err2 := o.b.RemoveSale(ctx, place, skus)
 	return agree(o, "remove sale", a, b, [2]error{err1, err2})
+}
+
+func (o *both) KeepSale(ctx context.Context, place domain.Place, skus []string, keep time.Duration) error {
+	_, err := agree(o, "keep sale", true, true, [2]error{o.a.KeepSale(ctx, place, skus, keep), o.b.KeepSale(ctx, place, skus, keep)})
+	return err
 }
 
 func (o *both) CutJournal(ctx context.Context, lane int, upTo domain.EntryID) (commands.JournalCut, error) {

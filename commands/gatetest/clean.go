@@ -2,6 +2,7 @@ package gatetest
 
 import (
 	"testing"
+	"time"
 
 	"seckill/commands"
 	"seckill/domain"
@@ -19,6 +20,24 @@ func testClean(t *testing.T, maker Maker) {
 			t.Fatal(err)
 		}
 		s.remove(show, 2)
+	})
+	t.Run("keeping a sale changes nothing of it, and makes nothing", func(t *testing.T) {
+		s := NewStage(t, maker(t))
+		show := s.Open(nil, 5)
+		own := s.Buy(show, "u", domain.Reserved, 1)
+		keep := func() {
+			t.Helper()
+			if err := s.KeepSale(s.ctx, show.Place, []string{"A"}, time.Hour); err != nil {
+				t.Fatal(err)
+			}
+		}
+		keep()
+		s.WantLeft(show, "A", 4)
+		s.Buy(show, "v", domain.Reserved, 1)
+		s.wantOrder(own, commands.OrderAccepted)
+		s.remove(show, 2)
+		keep()
+		s.wantGone(show)
 	})
 	t.Run("a journal is cut, keeps the digest of the cut, and goes on", func(t *testing.T) { testCut(t, maker) })
 	t.Run("a journal that was cut to nothing still knows its end", func(t *testing.T) { testCutAll(t, maker) })

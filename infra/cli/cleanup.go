@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
@@ -80,6 +81,22 @@ func (a *app) newCleanup() *commands.Cleanup {
 	})
 	list.Before(commands.StatementItem{Keeper: statementFiles{stater: a.closer, dir: a.settings.StatementDir}})
 	return list
+}
+
+// cleanUpOld cleans up what ended long ago, whenever this process leads that,
+// until ctx ends.
+func (a *app) cleanUpOld(ctx context.Context) error {
+	for ctx.Err() == nil {
+		auto := &commands.AutoCleanup{Env: a.env, Sales: a.sales, After: a.settings.CleanupAfter, Clean: a.cleanup.Clean}
+		if err := a.locks().lead(ctx, "cleanup", auto.Run); err != nil && ctx.Err() == nil {
+			a.log.Warn("ended sales not cleaned up; tried again", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(recorderBackoff):
+		}
+	}
+	return nil
 }
 
 // DriftOf gives what a reconciliation of a sale finds.

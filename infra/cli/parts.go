@@ -101,6 +101,9 @@ func (a *app) parts(ctx context.Context, r roles, f front) ([]lifecycle.Entry, e
 	}
 	if r.any(roleScheduler) {
 		add("expiry", a.expire)
+		if a.settings.CleanupAfter > 0 {
+			add("clean-up", a.cleanUpOld)
+		}
 		if a.settings.ReconcileEvery > 0 {
 			add("drift watch", a.watchDrift)
 		}

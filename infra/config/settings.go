@@ -53,6 +53,8 @@ type Settings struct {
 
 	ReconcileEvery time.Duration `name:"reconcile-every" env:"SECKILL_RECONCILE_EVERY" default:"5m" placeholder:"TIME" help:"How often the scheduler compares the books of every sale; 0: never. Default: ${default}."`
 
+	CleanupAfter time.Duration `name:"cleanup-after" env:"SECKILL_CLEANUP_AFTER" default:"336h" placeholder:"TIME" help:"How long after its end the scheduler cleans up a sale whose checklist holds; 0: never. Default: ${default}."`
+
 	PostgresBin string `name:"postgres-bin" env:"SECKILL_POSTGRES_BIN" placeholder:"DIR" help:"Folder of the programs of the private PostgreSQL. Default: searched for."`
 	RedisBin    string `name:"redis-bin" env:"SECKILL_REDIS_BIN" placeholder:"FILE" help:"Program of the private Redis, or miniredis for the imitation inside the process. Default: searched for."`
 }

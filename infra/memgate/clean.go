@@ -3,6 +3,7 @@ package memgate
 import (
 	"context"
 	"slices"
+	"time"
 
 	"seckill/commands"
 	"seckill/domain"
@@ -29,6 +30,9 @@ func (g *Gate) RemoveSale(_ context.Context, place domain.Place, skus []string) 
 	}
 	return removed, nil
 }
+
+// KeepSale does nothing: what this gate holds ends with its process.
+func (g *Gate) KeepSale(context.Context, domain.Place, []string, time.Duration) error { return nil }
 
 // CutJournal cuts a lane's journal: see commands.Cleaner.
 func (g *Gate) CutJournal(_ context.Context, lane int, upTo domain.EntryID) (commands.JournalCut, error) {

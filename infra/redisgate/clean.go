@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -51,6 +52,13 @@ func (g *Gate) knownItems(ctx context.Context, place domain.Place) ([]string, er
 		skus = append(skus, sku)
 	}
 	return skus, nil
+}
+
+// KeepSale sets after what time a bucket of a sale is forgotten: see commands.Cleaner.
+func (g *Gate) KeepSale(ctx context.Context, place domain.Place, skus []string, keep time.Duration) error {
+	keys := append([]string{g.keys.sale(place)}, g.keys.stocks(place, skus)...)
+	_, err := g.runFlag(ctx, call{script: g.scripts.keepSale, batch: 1, keys: keys, args: []any{keep.Milliseconds()}})
+	return err
 }
 
 // CutJournal cuts a lane's journal: see commands.Cleaner.

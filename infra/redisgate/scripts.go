@@ -57,6 +57,9 @@ var holdLua string
 //go:embed scripts/remove_sale.lua
 var removeSaleLua string
 
+//go:embed scripts/keep_sale.lua
+var keepSaleLua string
+
 //go:embed scripts/cut_journal.lua
 var cutJournalLua string
 
@@ -84,7 +87,7 @@ type scripts struct {
 	stubs, openHashes                script
 	newSale, reset, openPreheated    script
 	records                          script
-	removeSale, cutJournal           script
+	removeSale, keepSale, cutJournal script
 }
 
 func newScripts() scripts {
@@ -98,6 +101,7 @@ func newScripts() scripts {
 		openPreheated: newScript("open_preheated", openPreheatedLua),
 		records:       newScript("records", recordsLua),
 		removeSale:    newScript("remove_sale", removeSaleLua), cutJournal: newScript("cut_journal", cutJournalLua),
+		keepSale: newScript("keep_sale", keepSaleLua),
 	}
 }
 
@@ -106,7 +110,7 @@ func newScripts() scripts {
 func ScriptNames() []string {
 	s := newScripts()
 	all := []script{s.reserve, s.resolve, s.order, s.applyStock, s.applySale, s.hold, s.closeLane, s.openLane,
-		s.peek, s.check, s.stubs, s.openHashes, s.newSale, s.reset, s.openPreheated, s.removeSale, s.cutJournal}
+		s.peek, s.check, s.stubs, s.openHashes, s.newSale, s.reset, s.openPreheated, s.removeSale, s.keepSale, s.cutJournal}
 	names := make([]string, len(all))
 	for i := range all {
 		names[i] = all[i].name
