@@ -1,6 +1,6 @@
 # What people and CI run. Every target works on a clean checkout.
 .DEFAULT_GOAL := build
-.PHONY: build demo test lint unit race fuzz bench bench-rebuild accounts cases tools broker kafka
+.PHONY: build demo test lint unit race fuzz bench bench-rebuild bench-rehydrate accounts cases tools broker kafka
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -55,6 +55,10 @@ bench-rebuild: tools ## a rebuild against the same fold as SQL, and the processo
 PURCHASES ?= 100000
 accounts: tools ## purchases, cancels, payments and expiries at random while processes are killed and Redis falls back; the books must balance
 	go test -count=1 -timeout 120m $(TAGS) -v ./infra/cli/e2e -run '^TestAccountsBalanceWhateverDies$$' -accounts.purchases $(PURCHASES) $(ARGS)
+
+ORDERS ?= 100000,300000,1000000
+bench-rehydrate: tools ## the gate of a large sale built again from its log, on an emptied Redis
+	go test -count=1 -timeout 60m -run '^$$' -bench '^BenchmarkRehydrate$$' -benchtime 1x ./infra/cli/e2e -args -rehydrate.orders $(ORDERS)
 
 cases: broker ## the tests that carry the number of a case, such as B17
 	go test -count=1 -timeout 20m $(TAGS) -v ./... | grep -E '^ *--- [A-Z]+: .*B[0-9]{2}|^(FAIL|panic)'

@@ -153,10 +153,55 @@ func (f *Follower) catchUpStock(ctx context.Context, place domain.Place, sku str
 		if err != nil {
 			return from, err
 		}
-		if done {
-			applied(len(records))
+		if !done {
+			continue
+		}
+		applied(len(records))
+		if len(records) >= followPage {
+			if err := f.runOn(ctx, place, sku, records[len(records)-1].At(), applied); err != nil {
+				return from, err
+			}
 		}
 	}
+}
+
+// runOn applies a long stream after a mark, reading one page while the one before
+// is applied. It ends early, without an error, wherever anything is not as it
+// expects: its caller looks again.
+func (f *Follower) runOn(ctx context.Context, place domain.Place, sku string, from eventstore.Mark, applied func(int)) error {
+	stream := domain.StockStream(place.Sale, sku, place.Bucket)
+	ctx, stop := context.WithCancel(ctx)
+	pages := make(chan []eventstore.Record)
+	var reading sync.WaitGroup
+	defer reading.Wait()
+	defer stop()
+	reading.Go(func() {
+		defer close(pages)
+		for after := from.Number; ; {
+			page, err := f.log.ReadStream(ctx, stream, after, followPage)
+			if err != nil || len(page) == 0 {
+				return
+			}
+			after = page[len(page)-1].Version
+			select {
+			case pages <- page:
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+	for page := range pages {
+		if page[0].Version != from.Number+1 {
+			return nil
+		}
+		done, err := f.apply(ctx, place, sku, from, page)
+		if err != nil || !done {
+			return err
+		}
+		applied(len(page))
+		from = page[len(page)-1].At()
+	}
+	return nil
 }
 
 // after gives a page of a stream after a mark, if the stream has that mark.
