@@ -278,3 +278,41 @@ func TestRehydrateFromTheCommandLineAndOverHTTP(t *testing.T) {
 	buyAll(t, client, sale, "second", 15, accepted)
 	StandingChecks(t, rig.Node(t, NodeOptions{APIOnly: true}), sale, accepted)
 }
+
+// TestB21ALaneWhoseKeysAreGoneOrWhoseServerWasPromotedIsBuiltAgain: by itself,
+// under a new epoch, whatever of it is missing.
+func TestB21ALaneWhoseKeysAreGoneOrWhoseServerWasPromotedIsBuiltAgain(t *testing.T) {
+	promote := func(ctx context.Context, c *redis.Client, _ []string) error {
+		return errors.Join(c.SlaveOf(ctx, "127.0.0.1", "1").Err(), c.SlaveOf(ctx, "NO", "ONE").Err())
+	}
+	forget := func(ctx context.Context, c *redis.Client, keys []string) error { return c.Del(ctx, keys...).Err() }
+	rig, node, sale := selling(t, 100)
+	c := newTally()
+	for i, lost := range []struct {
+		what, keys string
+		change     func(context.Context, *redis.Client, []string) error
+	}{
+		{"the lane", "*:lane", forget}, {"all of the lane", "*:{s*", forget}, {"everything", "*", forget}, {"its master", "*", promote},
+	} {
+		sell(t, node, sale, fmt.Sprintf("before-%d", i), 10, c)
+		node.AwaitDecided(t, c.accepted)
+		before := node.lane(t, sale)
+		rig.plant(t, lost.change, lost.keys)
+		testenv.Eventually(t, 30*time.Second, func() error {
+			if now := node.lane(t, sale); now.Epoch <= before.Epoch || !now.Selling() {
+				return fmt.Errorf("without %s: the lane is at %+v after epoch %d", lost.what, now, before.Epoch)
+			}
+			return nil
+		})
+		node.AwaitOpen(t, sale)
+		if got := node.available(t, sale); got != 100-10*int64(i+1) {
+			t.Errorf("without %s: %d left", lost.what, got)
+		}
+	}
+	rest := crowd(sale, []*Node{node}, 100)
+	rest.want(t, domain.Reserved, 60)
+	for order, buyer := range rest.accepted {
+		c.accepted[order] = buyer
+	}
+	StandingChecks(t, node, sale, c.accepted)
+}
