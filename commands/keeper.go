@@ -218,9 +218,26 @@ func (k *Keeper) healthy(s LaneState, c eventstore.Cursor) bool {
 	return s.N != c.N || s.Digest == c.Digest
 }
 
-// recover recovers a lane under its lock, if it still needs it then.
+// busyWait bounds waiting for a lane on which somebody else works: long enough for
+// the connection that a lock takes.
+const busyWait = 2 * time.Second
+
+// recover recovers a lane under its lock, if it still needs it then. A lane on which
+// somebody else works, which may take a minute for a large sale, is left to him: the
+// other lanes are not to wait for it.
 func (k *Keeper) recover(ctx context.Context, lane int) error {
-	return k.locked(ctx, lane, func(ctx context.Context) error { return k.ensureLane(ctx, lane) })
+	wait, cancel := context.WithTimeout(ctx, min(k.opts.Wait, busyWait))
+	defer cancel()
+	began := false
+	err := k.lockedWithin(ctx, wait, lane, func(ctx context.Context) error {
+		began = true
+		return k.ensureLane(ctx, lane)
+	})
+	if !began && ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
+		k.env.Log.Info("somebody else works on a lane", "lane", lane)
+		return nil
+	}
+	return err
 }
 
 func laneLock(lane int) string { return fmt.Sprintf("lane-%d", lane) }
