@@ -283,7 +283,7 @@ func TestRehydrateFromTheCommandLineAndOverHTTP(t *testing.T) {
 // under a new epoch, whatever of it is missing.
 func TestB21ALaneWhoseKeysAreGoneOrWhoseServerWasPromotedIsBuiltAgain(t *testing.T) {
 	promote := func(ctx context.Context, c *redis.Client, _ []string) error {
-		return errors.Join(c.SlaveOf(ctx, "127.0.0.1", "1").Err(), c.SlaveOf(ctx, "NO", "ONE").Err())
+		return errors.Join(c.ReplicaOf(ctx, "127.0.0.1", "1").Err(), c.ReplicaOf(ctx, "NO", "ONE").Err())
 	}
 	forget := func(ctx context.Context, c *redis.Client, keys []string) error { return c.Del(ctx, keys...).Err() }
 	rig, node, sale := selling(t, 100)
