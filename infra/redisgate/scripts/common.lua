@@ -100,12 +100,13 @@ local function split(v) return string.match(v, '^(%a)|([^|]*)|(.*)$') end
 -- An order record: letter, entry, items, buyer.
 local function split_record(v) return string.match(v, '^(%a)|([^|]*)|([^|]*)|(.*)$') end
 
+-- What goes may have a million fields: it is freed beside, not within the script.
 local function make_stub(key, token)
-  redis.call('DEL', key)
+  redis.call('UNLINK', key)
   redis.call('HSET', key, 'state', 'stub', 'available', '0', 'applied', '0:', 'token', token)
 end
 
 local function make_sale_stub(key, token)
-  redis.call('DEL', key)
+  redis.call('UNLINK', key)
   redis.call('HSET', key, 'state', 'stub', 'applied', '0:', 'token', token)
 end
