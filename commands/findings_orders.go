@@ -2,6 +2,7 @@ package commands
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -56,6 +57,9 @@ func (r *reconciliation) judgeOrders(ctx context.Context) (stranded, error) {
 // purchase of that moment is recorded, and judges each by what the log says then.
 func (r *reconciliation) lookAgain(ctx context.Context, c cut, page []OrderOf, off stranded) error {
 	records, err := r.recordsOf(ctx, c, page)
+	if errors.Is(err, errOverdue) {
+		return nil // named; nothing exact can be said of these before it is recorded
+	}
 	if err != nil {
 		return err
 	}

@@ -75,8 +75,9 @@ type Reconciler struct {
 
 // ReconcilerOptions tune a Reconciler; zero values take the defaults.
 type ReconcilerOptions struct {
-	// Deadline is the age from which a journal entry should be recorded (30 s).
-	Deadline time.Duration
+	// Deadline is the age by which a journal entry should be recorded (30 s), unless
+	// the recorder still goes on: it stands for at least Stall (2 s).
+	Deadline, Stall time.Duration
 	// Grace is for how long after its time an unpaid order may wait to expire (10 min).
 	Grace time.Duration
 	// Patience bounds waiting until a cut is recorded (10 s).
@@ -85,6 +86,7 @@ type ReconcilerOptions struct {
 
 func (o ReconcilerOptions) withDefaults() ReconcilerOptions {
 	o.Deadline = orDefault(o.Deadline, 30*time.Second)
+	o.Stall = orDefault(o.Stall, 2*time.Second)
 	o.Grace = orDefault(o.Grace, 10*time.Minute)
 	o.Patience = orDefault(o.Patience, 10*time.Second)
 	return o

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"seckill/domain"
@@ -104,11 +105,15 @@ func (r *reconciliation) recordedCut(ctx context.Context, c cut) (Peeked, error)
 	}
 }
 
-// awaitRecorded waits until the log's cursor has reached what a lane had written;
-// false when the lane's epoch ends before.
+// awaitRecorded waits until the log's cursor has reached what a lane had written,
+// as long as it moves; false when the lane's epoch ends before.
 func (r *reconciliation) awaitRecorded(ctx context.Context, lane int, at LaneState) (bool, error) {
-	for deadline := r.Env.Now().Add(r.opts.Patience); ; pause(ctx, cutPause) {
+	var reached int64
+	for moved := r.Env.Now(); ; pause(ctx, cutPause) {
 		cursors, err := r.Log.Cursors(ctx, []int{lane})
+		if err == nil && cursors[0].N > reached {
+			reached, moved = cursors[0].N, r.Env.Now()
+		}
 		switch {
 		case err != nil:
 			return false, fmt.Errorf("read the cursor: %w", err)
@@ -119,20 +124,21 @@ func (r *reconciliation) awaitRecorded(ctx context.Context, lane int, at LaneSta
 		case cursors[0].N >= at.N:
 			return true, nil
 		}
-		if overdue, err := r.overdue(ctx, lane, cursors[0], at.N); err != nil || overdue {
-			return false, errors.Join(err, errOverdueIf(overdue))
+		stands := r.Env.Now().Sub(moved)
+		if stands < r.opts.Stall {
+			continue
 		}
-		if r.Env.Now().After(deadline) {
+		overdue, err := r.overdue(ctx, lane, cursors[0], at.N)
+		if err == nil && overdue {
+			err = errOverdue
+		}
+		if err != nil {
+			return false, err
+		}
+		if stands > r.opts.Patience {
 			return false, ErrNoCut
 		}
 	}
-}
-
-func errOverdueIf(overdue bool) error {
-	if overdue {
-		return errOverdue
-	}
-	return nil
 }
 
 // overduePage bounds how many entries are named in a finding.
@@ -158,7 +164,10 @@ func (r *reconciliation) overdue(ctx context.Context, lane int, at eventstore.Cu
 	if len(entries) == 0 {
 		f.Detail = fmt.Sprintf("lane %d has written entry %d-%d, and its journal has none after %s", lane, at.Epoch, written, after)
 	}
-	r.report.found(f)
+	known := slices.ContainsFunc(r.report.Findings, func(o Finding) bool { return o.Kind == f.Kind && o.about.lane == lane })
+	if !known {
+		r.report.found(f)
+	}
 	return true, nil
 }
 

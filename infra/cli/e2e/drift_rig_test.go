@@ -23,7 +23,7 @@ import (
 // plant is a quiet installation whose stores a test changes by hand: nothing runs
 // that would mend anything by itself.
 type plant struct {
-	t     *testing.T
+	t     testing.TB
 	rig   *Rig
 	node  *Node
 	sale  string
