@@ -60,5 +60,10 @@ ORDERS ?= 100000,300000,1000000
 bench-rehydrate: tools ## the gate of a large sale built again from its log, on an emptied Redis
 	go test -count=1 -timeout 60m -run '^$$' -bench '^BenchmarkRehydrate$$' -benchtime 1x ./infra/cli/e2e -args -rehydrate.orders $(ORDERS)
 
+RUNS ?= 1000
+reconcile-soak: tools ## RUNS reconciliations while everything happens to a sale at full rate: none may find anything
+	go test -count=1 -timeout 180m ./infra/cli/e2e -run '^TestReconciliationUnderFullLoadFindsNothing$$' -v \
+		-args -reconcile.runs $(RUNS) -reconcile.stock 200000
+
 cases: broker ## the tests that carry the number of a case, such as B17
 	go test -count=1 -timeout 20m $(TAGS) -v ./... | grep -E '^ *--- [A-Z]+: .*B[0-9]{2}|^(FAIL|panic)'

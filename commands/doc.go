@@ -5,7 +5,8 @@
 // log, auditing it, and proving an order; counting what was asked for, and the
 // closing statement of a sale.
 //
-// It owns the ports of the gate (ports_gate.go, ports_lane.go, ports_clean.go) and the form of
+// It owns the ports of the gate (ports_gate.go, ports_lane.go, ports_clean.go,
+// ports_scan.go) and the form of
 // the journal between gate and log (journal.go). It promises that units leave
 // the gate before the log says so and enter it only after, that every accepted
 // purchase ends placed or rejected with a reason, and that an unknown outcome is
@@ -19,6 +20,12 @@
 // view, and among those that it has set aside in the dead letters; one that a view
 // has lost without a trace is a finding of the reconciliation, and expires when the
 // view is built again. The log alone decides, by its own clock.
+//
+// A reconciliation (reconcile.go) reads what stands beside the log, and only then the
+// log; what changed between the two is looked at again, in one step, before it is a
+// finding. A repair (repair.go) decides once more under the lock of what it changes,
+// and is noted as an event; the gate is never mended by adding or taking units, only
+// built again from the log. findings_table.go is the one table of kinds.
 //
 // It refuses to know HTTP, SQL, Redis or any other driver: it imports domain and
 // eventstore only.
