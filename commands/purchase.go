@@ -199,6 +199,9 @@ func (p *Purchaser) answer(ctx context.Context, sale domain.Sale, req PurchaseRe
 		if order, ok := p.ownOrder(ctx, sale, req.Buyer); ok {
 			return PurchaseResult{Outcome: domain.Repeat, Repeat: true, Order: order}, nil
 		}
+		if sale.Closed { // also cleaned up, a moment ago: the gate need not hold it any more
+			result.Outcome = domain.Ended
+		}
 	case domain.Refused:
 		return PurchaseResult{}, &domain.Problem{Code: domain.CodeBusy}
 	}
