@@ -65,6 +65,10 @@ func (r *reconciliation) lookAgain(ctx context.Context, c cut, page []OrderOf, o
 	}
 	for i := range page {
 		facts, err := readOrderFacts(ctx, r.Log, page[i].Order)
+		var unread *UnreadableError
+		if errors.As(err, &unread) {
+			continue // found already
+		}
 		if err != nil {
 			return err
 		}
