@@ -35,6 +35,8 @@ func anyOrder(ctx context.Context, a commands.OrderAnswer) *anyOrderAnswer {
 
 // lookOrder gives any order.
 func (s *Server) lookOrder(ctx context.Context, in *anyOrderRequest) (*anyOrderAnswer, error) {
+	ctx, done := context.WithTimeout(ctx, changeBudget)
+	defer done()
 	order, err := s.Orders.Look(ctx, in.Order)
 	if err != nil {
 		return nil, err
@@ -56,6 +58,8 @@ type cancelAnyRequest struct {
 
 // cancelAnyOrder ends an order for an operator.
 func (s *Server) cancelAnyOrder(ctx context.Context, in *cancelAnyRequest) (*anyOrderAnswer, error) {
+	ctx, done := context.WithTimeout(ctx, changeBudget)
+	defer done()
 	body := CancelBody{}
 	if in.Body != nil {
 		body = *in.Body
@@ -88,6 +92,8 @@ const byOperator = "operator"
 
 // settleOrder records a payment for an operator.
 func (s *Server) settleOrder(ctx context.Context, in *settleRequest) (*anyOrderAnswer, error) {
+	ctx, done := context.WithTimeout(ctx, changeBudget)
+	defer done()
 	order, err := s.Orders.Look(ctx, in.Order)
 	if err != nil {
 		return nil, err

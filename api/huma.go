@@ -55,6 +55,11 @@ func (s *Server) mount() ([]byte, error) {
 func typed[I, O any](handle func(context.Context, *I) (*O, error)) func(*Server, huma.API, *route) {
 	return func(s *Server, api huma.API, r *route) {
 		r.Middlewares = append(r.Middlewares, s.gates(r))
+		if r.body != nil {
+			// The gate in front has read the body within its time. Huma's own deadline would
+			// stay on the connection and end the request, and those after it.
+			r.BodyReadTimeout = -1
+		}
 		huma.Register(api, r.Operation, func(ctx context.Context, in *I) (*O, error) {
 			out, err := handle(ctx, in)
 			if err == nil {

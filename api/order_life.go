@@ -31,8 +31,14 @@ type ownOrderRequest struct {
 // that the buyer reads next.
 const freshWait = 300 * time.Millisecond
 
+// changeBudget bounds finding out about an order that is to be changed; recording
+// the change has a budget of its own. A log that hangs is 503 then.
+const changeBudget = 8 * time.Second
+
 // cancelOrder gives an own order up.
 func (s *Server) cancelOrder(ctx context.Context, in *ownOrderRequest) (*orderAnswer, error) {
+	ctx, done := context.WithTimeout(ctx, changeBudget)
+	defer done()
 	c := callOf(ctx)
 	answer, err := s.Orders.Cancel(ctx, c.caller.Buyer, in.Order, c.trace)
 	var p *domain.Problem

@@ -20,12 +20,20 @@ type fakeOrders struct {
 	asked []any // the arguments of each call but contexts
 	order commands.OrderAnswer
 	err   error
+	slow  time.Duration // how long a change takes
 }
 
-func (f *fakeOrders) answer(args ...any) (commands.OrderAnswer, error) {
+func (f *fakeOrders) answer(ctx context.Context, args ...any) (commands.OrderAnswer, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.asked = append(f.asked, args)
+	if f.slow > 0 {
+		select {
+		case <-ctx.Done():
+			return commands.OrderAnswer{}, ctx.Err()
+		case <-time.After(f.slow):
+		}
+	}
 	if f.err != nil {
 		return commands.OrderAnswer{}, f.err
 	}
@@ -38,16 +46,16 @@ func (f *fakeOrders) Look(_ context.Context, order string) (commands.OrderAnswer
 	return f.order, f.err
 }
 
-func (f *fakeOrders) Cancel(_ context.Context, buyer, order, trace string) (commands.OrderAnswer, error) {
-	return f.answer(buyer, order, trace)
+func (f *fakeOrders) Cancel(ctx context.Context, buyer, order, trace string) (commands.OrderAnswer, error) {
+	return f.answer(ctx, buyer, order, trace)
 }
 
-func (f *fakeOrders) CancelFor(_ context.Context, order string, c domain.Cancellation, actor commands.Actor) (commands.OrderAnswer, error) {
-	return f.answer(order, c, actor)
+func (f *fakeOrders) CancelFor(ctx context.Context, order string, c domain.Cancellation, actor commands.Actor) (commands.OrderAnswer, error) {
+	return f.answer(ctx, order, c, actor)
 }
 
-func (f *fakeOrders) Settle(_ context.Context, p commands.Payment, actor commands.Actor) (commands.OrderAnswer, error) {
-	return f.answer(p, actor)
+func (f *fakeOrders) Settle(ctx context.Context, p commands.Payment, actor commands.Actor) (commands.OrderAnswer, error) {
+	return f.answer(ctx, p, actor)
 }
 
 // last gives the arguments of the last call, which there must have been.
@@ -194,6 +202,23 @@ func TestABuyerReadsWhatTheyWereJustTold(t *testing.T) {
 	}
 	if got := h.ask(http.MethodPost, cancelPath, ""); got.Status != 200 || after != 1 {
 		t.Errorf("got %d after waiting for more than version %d, want 200 and 1", got.Status, after)
+	}
+}
+
+// A deadline that is left on the connection would end this request and all that
+// come after it on the same one.
+func TestAChangeThatTakesLongerThanABodyMayIsNotCutOff(t *testing.T) {
+	t.Parallel()
+	h := orderHouse(t, domain.OrderStatusCancelled)
+	h.orders.slow = bodyBudget + time.Second
+	if got := h.ask(http.MethodPost, cancelPath, "{}"); got.Status != 200 {
+		t.Errorf("got %d %s, want it done although it took long", got.Status, got.Body)
+	}
+	h.finder.find = func(ctx context.Context, _, _ string) (commands.OrderAnswer, error) {
+		return boughtIn(domain.OrderStatusCancelled), ctx.Err()
+	}
+	if got := h.ask(http.MethodGet, "/api/v1/orders/"+testOrder, ""); got.Status != 200 {
+		t.Errorf("the next request on the connection: got %d %s", got.Status, got.Body)
 	}
 }
 

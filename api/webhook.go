@@ -6,7 +6,6 @@ import (
 	"errors"
 	"net/http"
 	"reflect"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/labstack/echo/v4"
@@ -53,9 +52,6 @@ type WebhookAnswer struct {
 	Ignored   bool   `json:"ignored,omitempty" doc:"A type that is not known here: nothing was done"`
 }
 
-// webhookBudget bounds finding out about an order; recording has its own budget.
-const webhookBudget = 8 * time.Second
-
 // paymentWebhook hears a payment provider. Nothing of a body is looked at before
 // its signature holds.
 func (s *Server) paymentWebhook(c echo.Context) error {
@@ -93,7 +89,7 @@ func (s *Server) paymentWebhook(c echo.Context) error {
 // hear hands a message over. An order that is not in the log yet is asked for
 // again by the provider.
 func (s *Server) hear(c echo.Context, provider string, m message) (WebhookAnswer, error) {
-	ctx, cancel := context.WithTimeout(c.Request().Context(), webhookBudget)
+	ctx, cancel := context.WithTimeout(c.Request().Context(), changeBudget)
 	defer cancel()
 	order, err := s.Orders.Settle(ctx, commands.Payment{
 		Provider: provider, EventID: m.id, PaymentID: m.payment, Order: m.order, Amount: m.amount, Failed: m.failed, Note: m.note,
