@@ -103,6 +103,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, sale string) (ReconcileRepor
 	var closed []error
 	for _, id := range ids {
 		one, err := r.sale(ctx, id)
+		var away *GateError
+		if errors.As(err, &away) && ctx.Err() == nil {
+			err = fmt.Errorf("%w: %w", ErrNoCut, err)
+		}
 		switch {
 		case errors.Is(err, ErrNoCut):
 			closed = append(closed, fmt.Errorf("reconcile sale %s: %w", id, err))

@@ -17,43 +17,57 @@ var (
 	soakStock = flag.Int64("reconcile.stock", 3000, "units of the sale that is reconciled under load")
 )
 
-// soaked is an installation with a sale whose unpaid orders end after seconds.
-func soaked(t *testing.T, stock int64) (*Node, string) {
-	t.Helper()
-	return opened(t, stock, func(terms *domain.SaleTerms) { terms.PaymentWindow = 2 })
-}
+// soakRound is how many runs one sale lives for: every further order makes each
+// run longer, and it is the number of runs under load that counts.
+const soakRound = 50
 
 func TestReconciliationUnderFullLoadFindsNothing(t *testing.T) {
-	n, sale := soaked(t, *soakStock)
-	x := newTraffic(t, n, sale, true)
-	began, closed := time.Now(), 0
-	for run := 0; run < *soakRuns && !t.Failed(); run++ {
+	n := NewRig(t).Node(t, NodeOptions{})
+	var did [trafficKinds]int64
+	closed, began := 0, time.Now()
+	for left := *soakRuns; left > 0 && !t.Failed(); left -= soakRound {
+		terms := Terms(*soakStock)
+		terms.PaymentWindow = 2
+		sale := n.Schedule(t, terms)
+		x := newTraffic(t, n, sale, true)
+		closed += soak(t, n, sale, min(left, soakRound))
+		accepted := x.stop()
+		for kind := range did {
+			did[kind] += x.did[kind].Load()
+		}
+		t.Logf("%d runs left after %s: %s", max(left-soakRound, 0), time.Since(began).Round(time.Second), x.told())
+		n.AwaitOpen(t, sale)
+		StandingChecks(t, n, sale, accepted)
+	}
+	t.Logf("%d runs, %d of which met a gate that was not open; in all %v", *soakRuns, closed, did)
+	if closed == *soakRuns {
+		t.Error("no run found the gate open")
+	}
+	for _, kind := range []int{didBuy, didCancel, didPay, didFail, didRelease} {
+		if did[kind] == 0 {
+			t.Errorf("traffic of kind %d never happened", kind)
+		}
+	}
+}
+
+// soak reconciles so many times and gives how many of them met a closed gate.
+func soak(t *testing.T, n *Node, sale string, runs int) (closed int) {
+	t.Helper()
+	for run := 0; run < runs && !t.Failed(); run++ {
 		report, err := n.Reconciler.Reconcile(context.Background(), sale)
-		if errors.Is(err, commands.ErrNoCut) {
+		switch {
+		case errors.Is(err, commands.ErrNoCut):
 			closed++
 			continue
-		}
-		if err != nil {
+		case err != nil:
 			t.Errorf("run %d: %v", run, err)
-			break
+			return closed
 		}
 		for _, f := range report.Sales[0].Findings {
 			t.Errorf("run %d: false finding %+v", run, f)
 		}
 	}
-	took := time.Since(began)
-	accepted := x.stop()
-	t.Logf("%d runs in %s, %d of them met a gate that was not open; %s", *soakRuns, took.Round(time.Second), closed, x.told())
-	if closed == *soakRuns {
-		t.Error("no run found the gate open")
-	}
-	for _, kind := range []int{didBuy, didCancel, didPay, didFail, didRelease} {
-		if x.did[kind].Load() == 0 {
-			t.Errorf("traffic of kind %d never happened", kind)
-		}
-	}
-	n.AwaitOpen(t, sale)
-	StandingChecks(t, n, sale, accepted)
+	return closed
 }
 
 func TestARepairUnderFullLoadRacesNobody(t *testing.T) {
