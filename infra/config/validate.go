@@ -43,6 +43,8 @@ func (s Settings) Validate() error {
 	p.check(s.JWKSURL == "" || hasScheme(s.JWKSURL, "https", "http"),
 		"SECKILL_JWKS_URL must be an address that begins with https:// or http://.")
 	p.payments(s)
+	p.deadlines(s.Deadlines)
+	p.admission(s.Admission)
 	p.check(s.Namespace == "" || namespaceForm.MatchString(s.Namespace),
 		"SECKILL_NAMESPACE must begin with a small letter and have at most 31 small letters, digits and underscores, but it is %q.", s.Namespace)
 	p.check(!strings.HasPrefix(s.Namespace, "pg_"),

@@ -1,0 +1,15 @@
+// Package guard stands between what buyers ask and the stores: a breaker around
+// each, and the measure of the gate that the admission of purchases follows.
+//
+// It owns when a store is given a rest: when half of what was asked of it in two
+// seconds failed, and at least five questions did, nothing is asked for a second;
+// then two questions probe it, and one that fails gives it another second.
+//
+// It promises that a question that it holds back was not asked at all: to the gate
+// that is "nothing happened", to the log "not available". What became of a
+// purchase whose answer was lost is always asked for (Resolve passes), so that an
+// unknown outcome is never taken for a failed one. A caller who gives up, and a
+// purchase that waited too long in our own queue, say nothing against a store.
+//
+// It refuses to guard what records, recovers and repairs: that goes on trying.
+package guard
