@@ -10,3 +10,14 @@ import (
 // nothing else: it opens no session of its own, runs nothing and needs no Close.
 // With a read-only pool nothing can be written by way of it.
 func NewReader(pool *pgxpool.Pool) eventstore.Reader { return &Store{pool: pool} }
+
+// Reads is everything of a store that writes nothing.
+type Reads interface {
+	eventstore.Reader
+	eventstore.Directory
+	eventstore.Ledger
+}
+
+// NewReads is NewReader that answers where streams, guards, claims and cursors
+// stand, too.
+func NewReads(pool *pgxpool.Pool) Reads { return &Store{pool: pool} }

@@ -26,6 +26,9 @@ type Options struct {
 	// that idles longer; default 5 s. No transaction may live longer on a
 	// database that holds the log.
 	StatementTimeout time.Duration
+	// LockTimeout stops a statement that waits longer for a lock; 0: none but
+	// StatementTimeout does.
+	LockTimeout time.Duration
 	// ReadOnly makes every transaction of the pool read-only; PostgreSQL itself
 	// refuses what writes. Open fails where that did not come into force.
 	ReadOnly bool
@@ -124,6 +127,9 @@ func tuneSession(cc *pgx.ConnConfig, opts Options) {
 	params["search_path"] = opts.Namespace
 	params["statement_timeout"] = limit
 	params["idle_in_transaction_session_timeout"] = limit
+	if opts.LockTimeout > 0 {
+		params["lock_timeout"] = strconv.FormatInt(opts.LockTimeout.Milliseconds(), 10)
+	}
 	params["timezone"] = "UTC"
 	if opts.ReadOnly {
 		// Who only reads pages through the log by an index. While a young table has

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -17,6 +18,9 @@ import (
 // Gate is the gate on one Redis. It is safe for concurrent use; Close ends it.
 type Gate struct {
 	client redis.UniversalClient
+	// sale serves what buyers ask: nothing else waits for its connections, and it
+	// waits for nothing else.
+	sale redis.UniversalClient
 	// blocking serves reads that wait, so that they take no connection from
 	// purchases.
 	blocking redis.UniversalClient
@@ -49,11 +53,11 @@ func Open(ctx context.Context, url string, opt Options) (*Gate, error) {
 		return nil, fmt.Errorf("set up the gate: %w", err)
 	}
 	opt = opt.withDefaults()
-	client, blocking, err := connect(url, opt)
+	c, err := connect(url, opt)
 	if err != nil {
 		return nil, err
 	}
-	g := &Gate{client: client, blocking: blocking, keys: keys{opt.Namespace, opt.Store}, scripts: newScripts(), opt: opt}
+	g := &Gate{client: c.rest, sale: c.sale, blocking: c.blocking, keys: keys{opt.Namespace, opt.Store}, scripts: newScripts(), opt: opt}
 	g.base, g.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	if err := g.Check(ctx); err != nil {
 		return nil, errors.Join(err, g.Close())
@@ -61,11 +65,14 @@ func Open(ctx context.Context, url string, opt Options) (*Gate, error) {
 	return g, nil
 }
 
-func connect(url string, opt Options) (client, blocking redis.UniversalClient, err error) {
+// clients are the pools of connections of a gate.
+type clients struct{ sale, rest, blocking redis.UniversalClient }
+
+func connect(url string, opt Options) (clients, error) {
 	o, err := redis.ParseURL(url)
 	if err != nil {
 		// The text of err may repeat the URL, and with it a password.
-		return nil, nil, errors.New("the Redis URL cannot be read: want redis://host:port/db, rediss:// or unix://, and one address")
+		return clients{}, errors.New("the Redis URL cannot be read: want redis://host:port/db, rediss:// or unix://, and one address")
 	}
 	o.MaxRetries = -1 // this package tries again itself: it must remember which attempts were sent
 	o.DialerRetries = 1
@@ -77,9 +84,16 @@ func connect(url string, opt Options) (client, blocking redis.UniversalClient, e
 	o.DisableIdentity = true
 	o.Protocol = 2
 	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
-	b := *o
+	b, s := *o, *o
 	b.PoolSize = 4
-	return redis.NewClient(o), redis.NewClient(&b), nil
+	s.ReadTimeout, s.WriteTimeout, s.PoolTimeout = opt.SaleTimeout, min(opt.SaleTimeout, opt.WriteTimeout), opt.SaleTimeout
+	return clients{sale: redis.NewClient(&s), rest: redis.NewClient(o), blocking: redis.NewClient(&b)}, nil
+}
+
+// Pools gives what the pools of connections have seen: that of what buyers ask, and
+// that of everything else.
+func (g *Gate) Pools() (sale, rest redis.PoolStats) {
+	return *g.sale.PoolStats(), *g.client.PoolStats()
 }
 
 // Close waits for the calls under way and closes the connections. Purchases
@@ -90,7 +104,7 @@ func (g *Gate) Close() error {
 	}
 	g.running.Wait()
 	g.cancel()
-	return errors.Join(g.client.Close(), g.blocking.Close())
+	return errors.Join(g.sale.Close(), g.client.Close(), g.blocking.Close())
 }
 
 // call is one script call: keys of one lane, flat arguments.
@@ -99,19 +113,24 @@ type call struct {
 	batch  int
 	keys   []string
 	args   []any
+	// sale: a buyer waits for it.
+	sale bool
 }
 
 // run makes the call and tries again where that helps. doubt tells that an
 // earlier attempt had an unknown outcome although err is nil. Errors are
 // *commands.GateError.
 func (g *Gate) run(ctx context.Context, c call) (reply any, doubt bool, err error) {
-	reload := false
+	reload, client := false, g.client
+	if c.sale {
+		client = g.sale
+	}
 	for attempt := 1; ; attempt++ {
 		began := time.Now()
 		if reload {
-			reply, err = g.client.Eval(ctx, c.script.text, c.keys, c.args...).Result()
+			reply, err = client.Eval(ctx, c.script.text, c.keys, c.args...).Result()
 		} else {
-			reply, err = g.client.EvalSha(ctx, c.script.sha, c.keys, c.args...).Result()
+			reply, err = client.EvalSha(ctx, c.script.sha, c.keys, c.args...).Result()
 		}
 		if err == nil {
 			g.opt.OnCall(c.script.name, c.batch, time.Since(began))
@@ -122,7 +141,7 @@ func (g *Gate) run(ctx context.Context, c call) (reply any, doubt bool, err erro
 		if reload = f.reload; reload {
 			attempt-- // it did not run, and the next attempt brings the script along
 		}
-		if !f.again || attempt >= g.opt.Attempts || !pause(ctx, attempt, f) {
+		if !f.again || attempt >= g.opt.Attempts || !pause(ctx, f) {
 			break
 		}
 	}
@@ -133,12 +152,23 @@ func (g *Gate) run(ctx context.Context, c call) (reply any, doubt bool, err erro
 	return nil, false, nothing(err)
 }
 
-// pause waits before another attempt; false when ctx ended.
-func pause(ctx context.Context, attempt int, f fault) bool {
+// Bounds of the jitter before another attempt: wide enough that the nodes of an
+// installation do not come back in one moment.
+const (
+	pauseLeast = 50 * time.Millisecond
+	pauseMost  = 200 * time.Millisecond
+)
+
+// pause waits before another attempt; false when ctx ended or would end before.
+func pause(ctx context.Context, f fault) bool {
 	if f.reload {
 		return ctx.Err() == nil
 	}
-	timer := time.NewTimer(time.Duration(attempt*attempt) * 4 * time.Millisecond) // 4, 16, 36 ms
+	wait := pauseLeast + rand.N(pauseMost-pauseLeast)
+	if end, ok := ctx.Deadline(); ok && time.Until(end) <= wait {
+		return false
+	}
+	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():

@@ -47,7 +47,7 @@ func (g *Gate) OpenLane(ctx context.Context, lane int, epoch int64, server strin
 func (g *Gate) Peek(ctx context.Context, place domain.Place, skus []string) (commands.Peeked, error) {
 	lane := place.Lane()
 	l, err := g.runList(ctx, call{
-		script: g.scripts.peek, batch: 1,
+		sale: true, script: g.scripts.peek, batch: 1,
 		keys: append([]string{g.keys.lane(lane), g.keys.journal(lane), g.keys.sale(place)}, g.keys.stocks(place, skus)...),
 		args: []any{g.opt.ProcessToken},
 	}, 2+len(skus))

@@ -28,9 +28,13 @@ type Options struct {
 	// ReadTimeout and WriteTimeout bound one attempt. Default 500 ms.
 	ReadTimeout  time.Duration
 	WriteTimeout time.Duration
+	// SaleTimeout bounds one attempt of what buyers ask: reserve, resolve, and looks
+	// at orders and sales. Default: ReadTimeout.
+	SaleTimeout time.Duration
 	// CallTimeout bounds a reserve call with all its attempts. Default 2 s.
 	CallTimeout time.Duration
-	// PoolSize bounds the connections. Default 32.
+	// PoolSize bounds the connections of what buyers ask, and those of everything
+	// else. Default 32 each.
 	PoolSize int
 	// OnCall, if set, hears of every answered script call: its script, the
 	// purchases or events it carried, and how long the call took.
@@ -54,6 +58,7 @@ func (o Options) withDefaults() Options {
 	number(&o.PoolSize, 32)
 	period(&o.ReadTimeout, 500*time.Millisecond)
 	period(&o.WriteTimeout, 500*time.Millisecond)
+	period(&o.SaleTimeout, o.ReadTimeout)
 	period(&o.CallTimeout, 2*time.Second)
 	if o.OnCall == nil {
 		o.OnCall = func(string, int, time.Duration) {}
@@ -73,7 +78,7 @@ func (o Options) Validate() error {
 	if o.InFlight < 0 || o.Attempts < 0 || o.PoolSize < 0 {
 		bad = append(bad, errors.New("calls in flight, attempts and pool size must not be negative"))
 	}
-	if o.ReadTimeout < 0 || o.WriteTimeout < 0 || o.CallTimeout < 0 {
+	if o.ReadTimeout < 0 || o.WriteTimeout < 0 || o.SaleTimeout < 0 || o.CallTimeout < 0 {
 		bad = append(bad, errors.New("timeouts must not be negative"))
 	}
 	return errors.Join(bad...)

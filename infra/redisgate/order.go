@@ -39,7 +39,7 @@ func (g *Gate) Order(ctx context.Context, ref domain.OrderRef) (commands.GateOrd
 
 func (g *Gate) orderCall(s script, ref domain.OrderRef, args ...any) call {
 	return call{
-		script: s, batch: 1,
+		sale: true, script: s, batch: 1,
 		keys: []string{g.keys.lane(ref.Place.Lane()), g.keys.sale(ref.Place)},
 		args: append([]any{g.opt.ProcessToken}, args...),
 	}

@@ -125,7 +125,7 @@ type group struct {
 // reserveCall writes a batch as the script reads it.
 func (g *Gate) reserveCall(lane int, batch []*ask) call {
 	groups, member := gather(batch)
-	c := call{script: g.scripts.reserve, batch: len(batch), keys: []string{g.keys.lane(lane), g.keys.journal(lane)}}
+	c := call{sale: true, script: g.scripts.reserve, batch: len(batch), keys: []string{g.keys.lane(lane), g.keys.journal(lane)}}
 	c.args = make([]any, 0, 2+2*len(groups)+10*len(batch))
 	c.args = append(c.args, g.opt.ProcessToken, len(groups))
 	for _, gr := range groups {
