@@ -1,6 +1,8 @@
 package testenv
 
 import (
+	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -79,10 +81,13 @@ func ReadTopic(t testing.TB, addr, topic string) []TopicRecord {
 	}
 	var all []TopicRecord
 	for _, partition := range partitions {
-		end, err := client.GetOffset(topic, partition, sarama.OffsetNewest)
-		if err != nil {
-			t.Fatalf("find the end of %s: %v", topic, err)
-		}
+		var end int64
+		Eventually(t, 30*time.Second, func() (err error) { // a broker that just made the topic may not lead it yet
+			if end, err = client.GetOffset(topic, partition, sarama.OffsetNewest); err != nil {
+				return errors.Join(fmt.Errorf("find the end of %s: %w", topic, err), client.RefreshMetadata(topic))
+			}
+			return nil
+		})
 		if end > 0 {
 			all = append(all, readPartition(t, consumer, topic, partition, end)...)
 		}
