@@ -95,7 +95,9 @@ func (s *Server) gates(r *route) func(huma.Context, func(huma.Context)) {
 			s.fail(c, err)
 			return
 		}
-		next(huma.WithContext(ctx, withCall(ctx.Context(), asked)))
+		within, cancel := bounded(withCall(ctx.Context(), asked), s.readBudget(r))
+		defer cancel()
+		next(huma.WithContext(ctx, within))
 	}
 }
 

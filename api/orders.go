@@ -107,7 +107,9 @@ func (s *Server) getOrder(ctx context.Context, in *orderRequest) (*orderAnswer, 
 	buyer := callOf(ctx).caller.Buyer
 	var answer commands.OrderAnswer
 	if wait == 0 || s.draining.Err() != nil {
-		answer, err = s.Finder.Find(ctx, buyer, in.Order)
+		within, cancel := bounded(ctx, s.opts.ReadBudget)
+		defer cancel()
+		answer, err = s.Finder.Find(within, buyer, in.Order)
 	} else {
 		answer, err = s.wait(ctx, buyer, in, wait)
 	}

@@ -58,6 +58,9 @@ func (s *Server) buy(c echo.Context, line *purchaseLine) (commands.PurchaseResul
 		return commands.PurchaseResult{}, err
 	}
 	line.buyer = asked.caller.Buyer
+	if err := s.room(line.sale); err != nil {
+		return commands.PurchaseResult{}, err
+	}
 	ctx := c.Request().Context()
 	req, err := s.readPurchase(c)
 	if err != nil {
@@ -69,7 +72,12 @@ func (s *Server) buy(c echo.Context, line *purchaseLine) (commands.PurchaseResul
 	}
 	req.Buyer, req.Tier = asked.caller.Buyer, asked.caller.Tier
 	req.Sale, req.TraceID = line.sale, line.trace
-	result, err := s.Purchaser.Purchase(ctx, req)
+	within, leave, err := s.enter(ctx, line.sale)
+	if err != nil {
+		return commands.PurchaseResult{}, err
+	}
+	defer leave()
+	result, err := s.Purchaser.Purchase(within, req)
 	if err == nil {
 		line.outcome = result.Outcome.String()
 	}

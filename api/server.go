@@ -33,6 +33,8 @@ type Deps struct {
 	Verifier   Verifier
 	Log        *slog.Logger
 	Now        func() time.Time
+	// Admission bounds how many purchases are worked on at once; nil bounds nothing.
+	Admission Admission
 	// Metrics counts answers; nil counts nothing.
 	Metrics Metrics
 	// Scrape answers /metrics; without it there is no such route.
@@ -78,6 +80,9 @@ type Options struct {
 	// ServiceOnly leaves the API itself out: a process without the api role answers
 	// for its health and its metrics alone.
 	ServiceOnly bool
+	// PurchaseBudget bounds a purchase from the end of its body on, and ReadBudget what
+	// a buyer reads, long polls aside; 0: nothing does.
+	PurchaseBudget, ReadBudget time.Duration
 	// Away tells whether an error means that a store is away for the moment: then
 	// the answer is 503 busy, not 500. Nil: none does.
 	Away func(error) bool
@@ -122,6 +127,9 @@ func New(deps Deps, opts Options) (*Server, error) {
 	}
 	if deps.Metrics == nil {
 		deps.Metrics = noMetrics{}
+	}
+	if deps.Admission == nil {
+		deps.Admission = allIn{}
 	}
 	s := &Server{Deps: deps, opts: opts, echo: echo.New(), labels: map[routeKey]string{}}
 	s.bodies.New = func() any { return new(bytes.Buffer) }

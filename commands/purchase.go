@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -163,7 +164,7 @@ func (p *Purchaser) reserve(ctx context.Context, sale domain.Sale, req PurchaseR
 			return PurchaseResult{}, err
 		}
 		p.env.step("purchase.before-gate")
-		asked, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.opts.GateBudget)
+		asked, cancel := detached(ctx, p.opts.GateBudget)
 		verdict, err := p.gate.Reserve(asked, r)
 		cancel()
 		p.env.step("purchase.after-gate")
@@ -233,12 +234,19 @@ func queuedOrder(r Reservation) OrderAnswer {
 	}}
 }
 
+// Bounds of the jitter between two questions about a lost answer: a gate that is in
+// trouble is not asked more for it.
+const (
+	resolveLeast = 50 * time.Millisecond
+	resolveMost  = 200 * time.Millisecond
+)
+
 // findOut asks what became of a purchase whose answer was lost. again means that
 // it left a tombstone: nothing was bought, and nothing will be under that id.
 func (p *Purchaser) findOut(ctx context.Context, r Reservation) (result PurchaseResult, again bool) {
 	ref, err := domain.ParseOrderID(r.Order)
 	if err == nil {
-		asked, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.opts.ResolveBudget)
+		asked, cancel := detached(ctx, p.opts.ResolveBudget)
 		defer cancel()
 		for asked.Err() == nil {
 			res, err := p.gate.Resolve(asked, ref, r.Buyer)
@@ -248,7 +256,7 @@ func (p *Purchaser) findOut(ctx context.Context, r Reservation) (result Purchase
 			if err == nil && res.State != OrderUnresolved {
 				return p.accepted(r, res.Entry), false
 			}
-			pause(asked, 20*time.Millisecond)
+			pause(asked, resolveLeast+rand.N(resolveMost-resolveLeast))
 		}
 	}
 	p.env.Log.Warn("outcome of a purchase unknown", "trace_id", r.TraceID, "buyer_id", r.Buyer, "sale_id", r.Place.Sale, "order_id", r.Order, "gate", "unknown")

@@ -32,6 +32,8 @@ type app struct {
 
 	pool *pgxpool.Pool
 	gate *redisgate.Gate
+	// sale is what buyers' questions go through.
+	sale saleSide
 	sink *pgstore.Store
 	// stored rings when this process has stored events.
 	stored bell
@@ -96,12 +98,15 @@ func (c console) openApp(ctx context.Context, log *slog.Logger) (_ *app, err err
 	if err := a.openGate(ctx); err != nil {
 		return nil, err
 	}
+	if err := a.openSaleSide(ctx); err != nil {
+		return nil, err
+	}
 	return a, a.assemble()
 }
 
 func (a *app) openLog() error {
 	sink, err := pgstore.New(a.pool, a.settings.Namespace, pgstore.Options{
-		Logger: a.log, Step: crash.At, OnStored: a.stored.ring,
+		Logger: a.log, Step: crash.At, OnStored: a.stored.ring, StatementTimeout: a.settings.Deadlines.Recorder,
 		OnBatch: func(s pgstore.BatchStats) { a.metrics.Appended(s.Events, s.Tries, s.Locked) },
 	})
 	if err != nil {
@@ -116,6 +121,7 @@ func (a *app) openGate(ctx context.Context) error {
 	redis.SetLogger(redisLog{a.log}) // it writes to stderr otherwise, in a form of its own
 	gate, err := redisgate.Open(ctx, string(a.stores.redis), redisgate.Options{
 		Namespace: a.settings.Namespace, Store: a.env.Store, ProcessToken: a.stores.token, OnCall: a.metrics.Script,
+		SaleTimeout: a.settings.Deadlines.Redis, CallTimeout: callTimeout(a.settings),
 	})
 	if err != nil {
 		return explainRedis(a.stores.redis, err)
@@ -137,7 +143,10 @@ func (a *app) assemble() error {
 	}
 	a.progress = projections.Progress{DB: a.pool, Source: source, Projections: projections.All(), Projector: a.projector}
 	a.views = NewViews(a.pool, int16(a.env.Store))
-	a.sales = commands.NewSales(a.sink, a.env.Now, commands.SalesOptions{})
+	a.sales = commands.NewSales(a.sale.database, a.env.Now, commands.SalesOptions{Budget: a.settings.Deadlines.Spare()})
+	if err := a.sale.admit(a); err != nil {
+		return err
+	}
 	a.follower = commands.NewFollower(a.env, a.sink, a.gate)
 	a.keeper = commands.NewKeeper(a.env, a.sales, a.gate, a.sink, a.follower, a.locks(),
 		commands.KeeperOptions{Alarm: a.alarm})
@@ -145,14 +154,14 @@ func (a *app) assemble() error {
 	a.kept = commands.NewKept(a.env, a.gate, a.sink, lost)
 	a.kept.Promises = &commands.Promises{Env: a.env, Sales: a.sales, Gate: a.gate, Log: a.sink, Follow: a.follower}
 	a.finder = &commands.Finder{
-		Env: a.env, View: a.views, Changes: a.projector.Changes(), Log: a.sink, Gate: a.gate, Journal: a.gate, Lost: lost, Holds: a.kept.Holds,
+		Env: a.env, View: a.sale.database, Changes: a.projector.Changes(), Log: a.sale.database, Gate: a.sale.gate, Journal: a.gate, Lost: lost, Holds: a.kept.Holds,
 	}
 	a.tally = commands.NewTally(a.env, a.sales, a.sink, commands.TallyOptions{})
 	a.orders = &commands.Orders{Env: a.env, Log: a.sink, Follow: a.follower, Finder: a.finder}
-	a.purchaser = commands.NewPurchaser(a.env, a.sales, a.gate, a.finder, a.kept, commands.PurchaserOptions{Tally: a.tally})
+	a.purchaser = commands.NewPurchaser(a.env, a.sales, a.sale.gate, a.finder, a.kept, a.purchaserOptions())
 	a.queue = &commands.Queue{Env: a.env, Journal: a.gate, Log: a.sink, Kept: a.kept, Alarm: a.alarm}
 	a.closer = newCloser(a.env, a.sink, a.uuid, a.settings)
-	a.shower = &commands.Shower{Env: a.env, Sales: a.sales, Gate: a.gate, Guards: a.sink}
+	a.shower = &commands.Shower{Env: a.env, Sales: a.sales, Gate: a.sale.gate, Guards: a.sale.database}
 	a.operator = &commands.Operator{Env: a.env, Sales: a.sales, Log: a.sink, Gate: a.gate, Follow: a.follower, Preheat: a.keeper.Preheat}
 	a.reconciler = &commands.Reconciler{Env: a.env, Sales: a.sales, Log: a.sink, Gate: a.gate, Views: a.views}
 	a.repairer = a.newRepairer()

@@ -78,7 +78,7 @@ func openDatabase(ctx context.Context, a addresses, s config.Settings, conns int
 			return nil, fmt.Errorf("migrate the private database: %w", err)
 		}
 	}
-	pool, err := pg.Open(ctx, string(a.database), pg.Options{Namespace: s.Namespace, MaxConns: conns})
+	pool, err := pg.Open(ctx, string(a.database), pg.Options{Namespace: s.Namespace, MaxConns: conns, StatementTimeout: s.Deadlines.Recorder})
 	if err != nil {
 		return nil, fmt.Errorf("open the database: %w", err)
 	}

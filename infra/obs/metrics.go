@@ -61,6 +61,8 @@ type Metrics struct {
 
 	expired prometheus.Counter
 	overdue prometheus.Gauge
+
+	guards *guards
 }
 
 // times are the buckets of durations in seconds, from a tenth of a millisecond.
@@ -73,6 +75,8 @@ func New(known Known) *Metrics {
 	m.serving(f)
 	m.recording(f)
 	m.following(f)
+	m.guards = newGuards()
+	m.registry.MustRegister(m.guards)
 	m.start()
 	prefixed := prometheus.WrapRegistererWithPrefix("seckill_", m.registry)
 	prefixed.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))

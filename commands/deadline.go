@@ -1,0 +1,17 @@
+package commands
+
+import (
+	"context"
+	"time"
+)
+
+// detached gives a context that a caller who hangs up does not end, but that ends
+// after a budget, and no later than the caller's own deadline: what was begun is
+// found out, and nobody is kept waiting for it.
+func detached(ctx context.Context, budget time.Duration) (context.Context, context.CancelFunc) {
+	end := time.Now().Add(budget)
+	if d, ok := ctx.Deadline(); ok && d.Before(end) {
+		end = d
+	}
+	return context.WithDeadline(context.WithoutCancel(ctx), end)
+}
