@@ -88,6 +88,9 @@ func (s *Server) gates(r *route) func(huma.Context, func(huma.Context)) {
 			trace: traceOf(c), language: languageOf(ctx.Header("Accept-Language")), answer: c.Response().Header(),
 		}
 		err := s.admit(c, r.access, &asked)
+		if err == nil && r.limit != "" {
+			err = s.limit(c, r.limit, asked.caller.Buyer)
+		}
 		if err == nil && r.body != nil {
 			err = r.body(c, &asked)
 		}

@@ -58,6 +58,9 @@ func (s *Server) buy(c echo.Context, line *purchaseLine) (commands.PurchaseResul
 		return commands.PurchaseResult{}, err
 	}
 	line.buyer = asked.caller.Buyer
+	if err := s.limit(c, limitPurchases, line.buyer); err != nil {
+		return commands.PurchaseResult{}, err
+	}
 	if err := s.room(line.sale); err != nil {
 		return commands.PurchaseResult{}, err
 	}

@@ -25,6 +25,8 @@ const (
 type route struct {
 	huma.Operation
 	access access
+	// limit names the endpoint whose limits hold for it; none for most.
+	limit string
 	// body: what stands in front of a JSON body; none for routes without one.
 	body gate
 	// add mounts it: see typed and plain.
@@ -67,8 +69,8 @@ func (s *Server) routes() []route {
 		{Operation: cacheable(op(http.MethodGet, pathSales, "list-sales", "Every sale, as buyers see it")), add: typed(s.listSales)},
 		{Operation: cacheable(op(http.MethodGet, pathSale, "get-sale", "One sale, as buyers see it", 404)), add: typed(s.getSale)},
 		{Operation: s.purchaseOperation(), access: buyer, add: plain(s.purchase)},
-		{Operation: op(http.MethodGet, pathOrders, "list-orders", "Own orders in a sale, newest first", 401, 404, 422), access: buyer, add: typed(s.listOrders)},
-		{Operation: op(http.MethodGet, pathOrder, "get-order", "One own order, waiting for news if asked to", 401, 404, 422), access: buyer, add: typed(s.getOrder)},
+		{Operation: op(http.MethodGet, pathOrders, "list-orders", "Own orders in a sale, newest first", 401, 404, 422, 429), access: buyer, limit: limitPolls, add: typed(s.listOrders)},
+		{Operation: op(http.MethodGet, pathOrder, "get-order", "One own order, waiting for news if asked to", 401, 404, 422, 429), access: buyer, limit: limitPolls, add: typed(s.getOrder)},
 		{Operation: described(op(http.MethodGet, pathProof, "prove-order", "Proof that one own order stands in the log", 401, 404, 503), proofDescription), access: buyer, add: typed(s.proveOrder)},
 		{Operation: described(op(http.MethodPost, pathCancel, "cancel-order", "Give one own order up", 400, 401, 404, 409, 413, 415, 422, 503), cancelDescription),
 			access: buyer, body: s.checkedBody(true), add: typed(s.cancelOrder)},
@@ -95,6 +97,7 @@ func (s *Server) routes() []route {
 			access: admin, body: s.checkedBody(false), add: typed(s.release)},
 		{Operation: described(op(http.MethodPost, pathRehydrate, "rehydrate-sale", "Build the gate of a sale again from the log", 401, 403, 404, 410, 503), rehydrateDescription),
 			access: admin, add: typed(s.rehydrate)},
+		{Operation: limitsOperation(), access: admin, add: typed(s.showLimits)},
 		{Operation: served(op(http.MethodGet, "/healthz", "healthz", "Whether the process lives"), "application/json"), add: plain(s.healthz)},
 		{Operation: served(op(http.MethodGet, "/readyz", "readyz", "Whether this node can take requests", 503), "application/json"), add: plain(s.readyz)},
 		{Operation: served(op(http.MethodGet, "/openapi.yaml", "openapi", "This document"), "application/yaml"), add: plain(s.openapi)},

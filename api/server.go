@@ -15,7 +15,7 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// Deps is what the API stands on. All but Metrics, Scrape and Checks are
+// Deps is what the API stands on. All but Limits, Metrics, Scrape and Checks are
 // required.
 type Deps struct {
 	Purchaser  Purchaser
@@ -35,6 +35,8 @@ type Deps struct {
 	Now        func() time.Time
 	// Admission bounds how many purchases are worked on at once; nil bounds nothing.
 	Admission Admission
+	// Limits hold down who asks too often; nil limits nobody.
+	Limits Limits
 	// Metrics counts answers; nil counts nothing.
 	Metrics Metrics
 	// Scrape answers /metrics; without it there is no such route.
@@ -127,6 +129,9 @@ func New(deps Deps, opts Options) (*Server, error) {
 	}
 	if deps.Metrics == nil {
 		deps.Metrics = noMetrics{}
+	}
+	if deps.Limits == nil {
+		deps.Limits = noLimits{}
 	}
 	if deps.Admission == nil {
 		deps.Admission = allIn{}

@@ -59,6 +59,7 @@ type app struct {
 	closer     *commands.Closer
 	repairer   *commands.Repairer
 	cleanup    *commands.Cleanup
+	limits     *limiting // nil without the api role
 
 	closers []func(context.Context) error
 }

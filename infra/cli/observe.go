@@ -21,7 +21,7 @@ var gateScripts = [...]string{
 func newMetrics() *obs.Metrics {
 	known := obs.Known{
 		Outcomes: api.PurchaseOutcomes(), Scripts: gateScripts[:], Alarms: append(commands.AlarmKinds(), projections.AlarmParked),
-		Shards: eventstore.DefaultShards, Findings: commands.FindingKinds(),
+		Shards: eventstore.DefaultShards, Findings: commands.FindingKinds(), Endpoints: api.LimitedEndpoints(),
 	}
 	for _, p := range projections.All() {
 		known.Projections = append(known.Projections, p.Name)
@@ -39,6 +39,7 @@ func (a *app) sample(ctx context.Context) error {
 	defer tick.Stop()
 	for {
 		a.metrics.Kept(a.kept.Size())
+		a.metrics.LimitedBuyers(a.markedBuyers())
 		err := errors.Join(a.sampleQueue(ctx), a.sampleProgress(ctx))
 		if err == nil {
 			err = a.sampleLanes(ctx)

@@ -118,6 +118,9 @@ func (a *app) parts(ctx context.Context, r roles, f front) ([]lifecycle.Entry, e
 	if r.any(roleAPI) {
 		add("acknowledgements", a.kept.Run)
 		add("tally", a.tally.Run)
+		if a.limits, err = a.newLimits(ctx); err != nil {
+			return nil, err
+		}
 	}
 	server, err := a.newServer(f.verifier, !r.any(roleAPI))
 	if err != nil {

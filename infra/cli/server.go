@@ -23,9 +23,9 @@ func (a *app) newServer(verifier api.Verifier, serviceOnly bool) (*api.Server, e
 	}
 	server, err := api.New(api.Deps{
 		Purchaser: a.purchaser, Finder: a.finder, Prover: &commands.Prover{Env: a.env, Log: a.sink}, Stater: a.closer, Shower: a.shower, Operator: a.operator, Cleanup: a.cleanup, Reconciler: a.repairer, Rehydrator: a.keeper, Verifier: verifier,
-		Orders: a.orders, Providers: book,
+		Orders: a.orders, Providers: book, Limits: a.limited(),
 		Admission: a.sale.limiter,
-		Log: a.log, Now: a.env.Now, Metrics: a.metrics, Scrape: a.metrics.Handler(), Checks: a.checks(verifier),
+		Log:       a.log, Now: a.env.Now, Metrics: a.metrics, Scrape: a.metrics.Handler(), Checks: a.checks(verifier),
 	}, api.Options{Away: storeAway, Archived: archived, ServiceOnly: serviceOnly,
 		PurchaseBudget: a.settings.Deadlines.Handler, ReadBudget: a.settings.Deadlines.Gateway})
 	if err != nil {

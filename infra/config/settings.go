@@ -44,6 +44,10 @@ type Settings struct {
 	PaymentProviders []string `name:"payment-providers" env:"SECKILL_PAYMENT_PROVIDERS" placeholder:"NAME=URL,…" help:"Payment providers, and where each is paid: {order}, {amount} and {currency} stand in the URL for what they name."`
 	PaymentSecrets   Secret   `name:"payment-secrets" env:"SECKILL_PAYMENT_SECRETS" placeholder:"NAME=TEXT,…" help:"Secrets that sign the messages of these providers; several of one name all hold, so that they can be changed. Without both and on a private database there is one provider, simulator, with a random secret made once in the data folder."`
 
+	LimitPurchases Count `name:"limit-purchases" env:"SECKILL_LIMIT_PURCHASES" default:"5" placeholder:"N" help:"Purchase attempts of one buyer in a second, up to 100; 0: as many as they like. Default: ${default}."`
+	LimitPolls     Count `name:"limit-polls" env:"SECKILL_LIMIT_POLLS" default:"20" placeholder:"N" help:"Looks of one buyer at own orders in a second, up to 100; 0: as many as they like. Default: ${default}."`
+	LimitEndpoint  Count `name:"limit-endpoint" env:"SECKILL_LIMIT_ENDPOINT" default:"0" placeholder:"N" help:"Purchases, and looks at orders, of all buyers together that this process takes in a second, each; a little above the planned peak. 0: as many as come. Default: ${default}."`
+
 	Namespace string `name:"namespace" env:"SECKILL_NAMESPACE" default:"seckill" placeholder:"NAME" help:"Schema, key prefix, topic prefix and locks. Default: ${default}."`
 	DataDir   string `name:"data" env:"SECKILL_DATA_DIR" default:".seckill" placeholder:"DIR" help:"Folder of the private stores and the random secret. Default: ${default}."`
 

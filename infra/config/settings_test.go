@@ -45,7 +45,7 @@ func load(t *testing.T, args ...string) Settings {
 
 func TestDefaultsAreTheContracts(t *testing.T) {
 	clean(t)
-	want := Settings{HTTPAddr: "127.0.0.1:8080", Namespace: "seckill", DataDir: ".seckill", SealDir: ".seckill/seals", StatementDir: ".seckill/statements", SealEvery: 1000, SealAfter: 10 * time.Second, ReconcileEvery: 5 * time.Minute, CleanupAfter: 336 * time.Hour,
+	want := Settings{HTTPAddr: "127.0.0.1:8080", Namespace: "seckill", DataDir: ".seckill", SealDir: ".seckill/seals", StatementDir: ".seckill/statements", SealEvery: 1000, SealAfter: 10 * time.Second, ReconcileEvery: 5 * time.Minute, CleanupAfter: 336 * time.Hour, LimitPurchases: 5, LimitPolls: 20,
 		Deadlines: defaultDeadlines(), Admission: defaultAdmission()}
 	if d := cmp.Diff(want, load(t)); d != "" {
 		t.Errorf("defaults (-want +got):\n%s", d)

@@ -53,6 +53,7 @@ func (s Settings) Validate() error {
 	p.check(s.SealAfter >= 0, "SECKILL_SEAL_AFTER must be a time such as 10s, but it is %s.", s.SealAfter)
 	p.check(s.ReconcileEvery == 0 || s.ReconcileEvery >= time.Second, "SECKILL_RECONCILE_EVERY must be a time of at least 1s such as 5m, or 0, but it is %s.", s.ReconcileEvery)
 	p.check(s.CleanupAfter >= 0, "SECKILL_CLEANUP_AFTER must be a time such as 336h, but it is %s.", s.CleanupAfter)
+	p.limits(s)
 	p.check(s.OwnerDatabaseURL == "" || s.DatabaseURL != "",
 		"SECKILL_OWNER_DATABASE_URL is set, but SECKILL_DATABASE_URL is not: set both or none.")
 	if len(p) > 0 {

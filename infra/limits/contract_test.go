@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/alicebob/miniredis/v2"
+
 	"seckill/infra/testenv"
 )
 
@@ -21,6 +23,7 @@ func TestEveryLimiterKeepsTheContract(t *testing.T) {
 		"shared, asking always":  func(t testing.TB, o Options) Limiter { return shared(t, o, sharedRedis(t), 0) },
 		"shared, the first free": func(t testing.TB, o Options) Limiter { return shared(t, o, sharedRedis(t), 1) },
 		"shared, store away":     func(t testing.TB, o Options) Limiter { return shared(t, o, nowhere(t), 1) },
+		"shared, imitated Redis": func(t testing.TB, o Options) Limiter { return shared(t, o, imitated(t), 0) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Run("the limit passes and the next is told how long to wait", func(t *testing.T) { passesTheLimit(t, open) })
@@ -153,6 +156,11 @@ const patient = 20 * time.Second
 func sharedRedis(t testing.TB) *Store {
 	t.Helper()
 	return openStore(t, testenv.Redis(t), StoreOptions{Namespace: testenv.Namespace(t), Patience: patient})
+}
+
+func imitated(t testing.TB) *Store {
+	t.Helper()
+	return openStore(t, "redis://"+miniredis.RunT(t).Addr(), StoreOptions{Namespace: "n", Patience: patient})
 }
 
 func nowhere(t testing.TB) *Store {

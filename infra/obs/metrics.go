@@ -20,6 +20,7 @@ type Known struct {
 	Shards      int      // of each projection
 	Alarms      []string // kinds
 	Findings    []string // kinds, of a reconciliation
+	Endpoints   []string // that have limits
 }
 
 const other = "other"
@@ -52,10 +53,11 @@ type Metrics struct {
 	appendBatches, appendEvents, appendRetries prometheus.Counter
 	appendTime                                 prometheus.Histogram
 
-	read  readSide
-	books booksSide
-	lanes *prometheus.GaugeVec
-	kept  prometheus.Gauge
+	read   readSide
+	books  booksSide
+	limits limitSide
+	lanes  *prometheus.GaugeVec
+	kept   prometheus.Gauge
 
 	queuedOrders, queuedOldest prometheus.Gauge
 
@@ -107,6 +109,7 @@ func (m *Metrics) recording(f factory) {
 func (m *Metrics) following(f factory) {
 	m.read = newReadSide(f)
 	m.books = newBooksSide(f)
+	m.limits = newLimitSide(f)
 	m.lanes = f.gauges("lanes", "Lanes of the gate by state.", "state")
 	m.queuedOrders = f.gauge("queued_orders", "Accepted purchases that the log has not decided; estimated where many journal entries wait.")
 	m.queuedOldest = f.gauge("oldest_queued_seconds", "Age of the oldest accepted purchase that the log has not decided, as this process sees it; 0 where there is none.")
@@ -133,6 +136,7 @@ func (m *Metrics) start() {
 	for _, kind := range append(slices.Clone(m.known.Findings), other) {
 		m.books.findings.WithLabelValues(kind)
 	}
+	m.limits.start(m.known.Endpoints)
 	for _, state := range laneStates {
 		m.lanes.WithLabelValues(state)
 	}

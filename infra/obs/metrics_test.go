@@ -28,6 +28,7 @@ func known() Known {
 		Outcomes:    []string{"accepted", "sold_out"},
 		Scripts:     []string{"reserve", "apply"},
 		Projections: []string{"order_view"}, Shards: 2, Alarms: []string{"poison"},
+		Endpoints: []string{"purchases"},
 	}
 }
 
@@ -58,6 +59,8 @@ func TestEveryFamilyIsThereFromTheStartAtZero(t *testing.T) {
 		`seckill_projection_position{projection="order_view"}`, `seckill_projection_lag_events{projection="order_view"}`,
 		`seckill_lanes{state="selling"}`, `seckill_lanes{state="closed"}`, `seckill_lanes{state="missing"}`, `seckill_kept_purchases`,
 		`seckill_orders_expired_total`, `seckill_orders_overdue_seconds`,
+		`seckill_limited_total{endpoint="purchases"}`, `seckill_endpoint_full_total{endpoint="purchases"}`, `seckill_limit_store_up`,
+		`seckill_limited_buyers`, `seckill_limit_store_calls_total`, `seckill_limit_store_attempts_total`,
 	}
 	for _, name := range want {
 		if value, ok := got[name]; !ok || value != "0" {
@@ -89,6 +92,11 @@ func TestWhatIsHandedInIsShown(t *testing.T) {
 	m.Lanes(62, 1, 1, 17)
 	m.Kept(5)
 	m.Queued(8, 90*time.Second)
+	m.Limited("purchases")
+	m.EndpointFull("purchases")
+	m.LimitStore(true)
+	m.LimitCall(64)
+	m.LimitedBuyers(3)
 	got := scrape(t, m)
 	for name, want := range map[string]string{
 		`seckill_purchases_total{outcome="sold_out"}`:                                      "1",
@@ -114,6 +122,12 @@ func TestWhatIsHandedInIsShown(t *testing.T) {
 		`seckill_oldest_queued_seconds`:                                                    "90",
 		`seckill_recorder_lag_entries`:                                                     "17",
 		`seckill_kept_purchases`:                                                           "5",
+		`seckill_limited_total{endpoint="purchases"}`:                                      "1",
+		`seckill_endpoint_full_total{endpoint="purchases"}`:                                "1",
+		`seckill_limit_store_up`:                                                           "1",
+		`seckill_limit_store_calls_total`:                                                  "1",
+		`seckill_limit_store_attempts_total`:                                               "64",
+		`seckill_limited_buyers`:                                                           "3",
 	} {
 		if got[name] != want {
 			t.Errorf("%s: got %q, want %q", name, got[name], want)
@@ -131,6 +145,8 @@ func TestWhatACallerMakesUpAddsNoSeries(t *testing.T) {
 	m.ShardAt("made up", 0, 1, 0)
 	m.ShardAt("order_view", 2, 1, 0)
 	m.Purchase("made up", time.Second)
+	m.Limited("made up")
+	m.EndpointFull("made up")
 	if after := len(scrape(t, m)); after != before {
 		t.Errorf("got %d series after %d", after, before)
 	}

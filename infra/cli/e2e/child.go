@@ -165,6 +165,10 @@ func NewChild(t testing.TB, o ChildOptions) *Child {
 	return c
 }
 
+// limitsOff are settings of every child that sets no others: the cases have the
+// request limit off, and look at orders all the time.
+var limitsOff = [...]string{"SECKILL_LIMIT_PURCHASES=0", "SECKILL_LIMIT_POLLS=0"}
+
 // Start starts the process, with further settings for this one life, and does
 // not wait until it is ready.
 func (c *Child) Start(env ...string) {
@@ -173,7 +177,7 @@ func (c *Child) Start(env ...string) {
 		c.t.Fatalf("the child at %s runs already", c.addr)
 	}
 	c.cmd = exec.Command(Binary(c.t), append([]string{"serve", "--http-addr", c.addr}, c.args...)...)
-	c.cmd.Env = cleanEnv(append(append([]string{}, c.env...), env...)...)
+	c.cmd.Env = cleanEnv(append(append([]string{limitsOff[0], limitsOff[1]}, c.env...), env...)...)
 	c.cmd.Stdout, c.cmd.Stderr = c.log, c.log
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 	started := make(chan error)

@@ -1,0 +1,131 @@
+package e2e
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"seckill/infra/testenv"
+)
+
+// press buys once and gives the status, which must be an order's or a limit's.
+func press(t *testing.T, c *Client, sale, buyer string) int {
+	t.Helper()
+	answer, err := c.Buy(sale, buyer, "click")
+	if err != nil {
+		t.Fatal(err)
+	}
+	switch answer.Status {
+	case http.StatusAccepted, http.StatusCreated, http.StatusOK:
+	case http.StatusTooManyRequests:
+		if wait, ok := answer.Body["retry_after_ms"].(float64); answer.Text("code") != "rate_limited" || !ok || wait <= 0 || answer.Header.Get("Retry-After") == "" {
+			t.Errorf("got %s with Retry-After %q, want rate_limited and a time", answer.Raw, answer.Header.Get("Retry-After"))
+		}
+	default:
+		t.Fatalf("got status %d: %s", answer.Status, answer.Raw)
+	}
+	return answer.Status
+}
+
+// B69: the limit is one over two processes; what they let pass is counted over
+// the time that it took, plus the free attempt of the second process.
+func TestB69TwoProcessesHoldOneLimitAndShowWhoPassedIt(t *testing.T) {
+	t.Parallel()
+	rig := NewRig(t)
+	on := []string{"SECKILL_LIMIT_PURCHASES=5", "SECKILL_LIMIT_POLLS=20"}
+	one, two := ServeRig(t, rig, on...), ServeRig(t, rig, append(on, "SECKILL_CACHE_REDIS_URL="+rig.Redis.URL)...)
+	clients := []*Client{NewClient(one.URL), NewClient(two.URL)}
+	sale := clients[0].CreateSale(t, 100)
+	awaitSelling(t, clients[1], sale)
+	for _, c := range clients {
+		awaitMetric(t, c, "seckill_limit_store_up 1\n")
+	}
+
+	began, passed, refused := time.Now(), 0, 0
+	for i := range 120 {
+		if press(t, clients[i%2], sale, "greedy") == http.StatusTooManyRequests {
+			refused++
+		} else {
+			passed++
+		}
+	}
+	windows := int(time.Since(began)/time.Second) + 1
+	if most := 6 * windows; passed > most || refused == 0 {
+		t.Errorf("within %d s %d attempts passed and %d were refused; want at most %d to pass", windows, passed, refused, most)
+	}
+	for i := range 20 {
+		if press(t, clients[i%2], sale, fmt.Sprintf("patient-%d", i)) == http.StatusTooManyRequests {
+			t.Errorf("a buyer who pressed once was refused")
+		}
+	}
+	told := 0
+	for _, c := range clients {
+		answer, err := c.Call(http.MethodGet, "/api/v1/admin/limits", "operator", "admin", nil)
+		if err != nil || answer.Status != http.StatusOK || answer.Body["shared"] != true {
+			t.Fatalf("limits: %d %s %v", answer.Status, answer.Raw, err)
+		}
+		if strings.Contains(answer.Raw, `"buyer_id":"greedy"`) {
+			told++
+		}
+		if strings.Contains(answer.Raw, "patient") {
+			t.Errorf("a patient buyer is marked: %s", answer.Raw)
+		}
+	}
+	if told == 0 {
+		t.Error("no node shows the buyer who asked too often")
+	}
+}
+
+func TestWhileTheStoreOfLimitsIsAwaySalesGoOnUnderEachNodesOwnLimit(t *testing.T) {
+	t.Parallel()
+	rig := NewRig(t)
+	store := testenv.PrivateRedis(t, testenv.RedisOptions{})
+	child := ServeRig(t, rig, "SECKILL_LIMIT_PURCHASES=5", "SECKILL_CACHE_REDIS_URL="+store.URL)
+	client := NewClient(child.URL)
+	sale := client.CreateSale(t, 10)
+	awaitSelling(t, client, sale)
+	store.Kill()
+	awaitMetric(t, client, "seckill_limit_store_up 0\n")
+	refused := 0
+	for range 60 {
+		if press(t, client, sale, "greedy") == http.StatusTooManyRequests {
+			refused++
+		}
+	}
+	if refused == 0 {
+		t.Error("of 60 attempts at once none was refused")
+	}
+	store.Restart()
+	awaitMetric(t, client, "seckill_limit_store_up 1\n")
+}
+
+func awaitSelling(t *testing.T, c *Client, sale string) {
+	t.Helper()
+	testenv.Eventually(t, 30*time.Second, func() error {
+		answer, err := c.Buy(sale, "first", "click")
+		if err != nil {
+			return err
+		}
+		if answer.Status != http.StatusAccepted && answer.Status != http.StatusOK {
+			return errStatus(answer)
+		}
+		return nil
+	})
+}
+
+func awaitMetric(t *testing.T, c *Client, line string) {
+	t.Helper()
+	testenv.Eventually(t, 30*time.Second, func() error {
+		answer, err := c.Call(http.MethodGet, "/metrics", "", "", nil)
+		if err != nil {
+			return err
+		}
+		if !strings.Contains(answer.Raw, line) {
+			return errors.New("not in /metrics: " + line)
+		}
+		return nil
+	})
+}
