@@ -182,6 +182,7 @@ type house struct {
 	shower    *fakeShower
 	operator  *fakeOperator
 	orders    *fakeOrders
+	switches  fakeSwitches
 	log       *logBuffer
 	server    *Server
 	url       string
@@ -216,7 +217,7 @@ func newHouse(t testing.TB, change func(*Deps, *Options)) *house {
 		t.Fatal(err)
 	}
 	deps := Deps{
-		Purchaser: h.purchaser, Finder: h.finder, Shower: h.shower, Operator: h.operator, Cleanup: fakeCleanup(nil), Reconciler: fakeReconciler(nil), Rehydrator: fakeRehydrator{}, Verifier: verifier,
+		Purchaser: h.purchaser, Finder: h.finder, Shower: h.shower, Operator: h.operator, Cleanup: fakeCleanup(nil), Reconciler: fakeReconciler(nil), Rehydrator: fakeRehydrator{}, Switches: &h.switches, Verifier: verifier,
 		Log: slog.New(slog.NewJSONHandler(h.log, nil)), Now: time.Now,
 		Prover: fakeProver(nil), Stater: fakeStater(nil), Orders: h.orders, Providers: testProviders(),
 	}

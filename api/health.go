@@ -30,6 +30,8 @@ type checkView struct {
 type readyView struct {
 	Status string      `json:"status"`
 	Checks []checkView `json:"checks"`
+	// Switches are those that are on everywhere: they are no fault of this node.
+	Switches []domain.SwitchName `json:"switches"`
 }
 
 // readyz asks every check at once. What failed is named to the caller; why is for
@@ -37,7 +39,7 @@ type readyView struct {
 func (s *Server) readyz(c echo.Context) error {
 	c.Response().Header().Set(echo.HeaderCacheControl, "no-store")
 	errs := s.runChecks(c.Request().Context())
-	view := readyView{Status: "ready", Checks: []checkView{}}
+	view := readyView{Status: "ready", Checks: []checkView{}, Switches: s.switchedOn()}
 	refused := refuse(domain.CodeNotReady)
 	if s.draining.Err() != nil {
 		refused.Fields = append(refused.Fields, domain.FieldError{Field: "process", Reason: "is shutting down"})

@@ -28,10 +28,14 @@ func (s *Server) observe(next echo.HandlerFunc) echo.HandlerFunc {
 			trace = newTraceID()
 		}
 		c.Response().Header().Set(headerTrace, trace)
+		secure(c.Response().Header())
 		if r.ContentLength != 0 {
 			setBodyDeadline(c, time.Now().Add(bodyBudget))
 		}
-		if r.Method == http.MethodOptions {
+		switch {
+		case hidden(c):
+			next = echo.NotFoundHandler
+		case r.Method == http.MethodOptions:
 			next = noOptions
 		}
 		if err := s.safely(next, c); err != nil {

@@ -30,6 +30,7 @@ type Deps struct {
 	Reconciler Reconciler
 	// Rehydrator serves the route of a rehydration; without it there is none.
 	Rehydrator Rehydrator
+	Switches   Switches
 	Verifier   Verifier
 	Log        *slog.Logger
 	Now        func() time.Time
@@ -62,6 +63,7 @@ func (d Deps) validate() error {
 	need(d.Operator != nil, "Operator")
 	need(d.Cleanup != nil, "Cleanup")
 	need(d.Reconciler != nil, "Reconciler")
+	need(d.Switches != nil, "Switches")
 	need(d.Verifier != nil, "Verifier")
 	need(d.Log != nil, "Log")
 	need(d.Now != nil, "Now")

@@ -242,6 +242,10 @@ func (b *books) addTerms(ev domain.Event) {
 		terms = ev.SaleTerms
 	case *domain.SaleRevised:
 		terms = ev.SaleTerms
+	case *domain.SwitchFlipped:
+		if ev.On && ev.Name == domain.SkipPurchaseLimit {
+			terms.LimitPerBuyer = domain.MaxQuantity
+		}
 	}
 	b.limit, b.allowed = max(b.limit, terms.LimitPerBuyer), max(b.allowed, terms.OrdersPerBuyer)
 }

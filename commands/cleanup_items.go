@@ -19,6 +19,9 @@ type endedItem struct{ c *Cleanup }
 func (endedItem) Name() string { return "ended" }
 
 func (i endedItem) Do(ctx context.Context, run *CleanupRun) (string, error) {
+	if run.Sale.On(domain.ForceEnded) && !run.Sale.Over(i.c.Env.Now()) {
+		return "", &domain.Problem{Code: domain.CodeNotEnded, Note: "A switch ended it for the moment: close it to end it for good."}
+	}
 	if run.Sale.StateAt(i.c.Env.Now()) != domain.SaleStateEnded {
 		return "", &domain.Problem{Code: domain.CodeNotEnded,
 			Note: fmt.Sprintf("It is %s, until %s.", run.Sale.StateAt(i.c.Env.Now()), run.Sale.Terms.ClosesAt.Format(time.RFC3339))}

@@ -138,7 +138,7 @@ func (w *DriftWatch) look(ctx context.Context, sale FoldedSale, round *DriftRoun
 	}
 	slices.Sort(kinds)
 	is := watched{kinds: strings.Join(kinds, " ")}
-	over := sale.StateAt(now) == domain.SaleStateEnded
+	over := sale.Over(now)
 	if over && len(kinds) == 0 {
 		is.settled = now
 	}

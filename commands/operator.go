@@ -28,6 +28,9 @@ type Operator struct {
 	// Preheat makes a sale ready in the gate; what it leaves undone the lane
 	// keeper finishes.
 	Preheat func(ctx context.Context, sale string) error
+	// Standing gives the switches that a new sale begins with: Switchboard.Standing.
+	// Nil: none.
+	Standing func(ctx context.Context, sale string) (flips []domain.Event, version int64, err error)
 }
 
 // Actor is who does something, and under which trace.
@@ -103,11 +106,11 @@ func (o *Operator) newSaleID() (string, error) {
 func (o *Operator) store(ctx context.Context, id string, terms domain.SaleTerms, actor Actor) (bool, error) {
 	scheduled, released := domain.Schedule(id, terms, actor.By)
 	meta := Meta{TraceID: actor.TraceID, By: actor.By}
-	ev, err := o.Env.newEvent(scheduled, id, "", meta)
+	first, switches, err := o.begin(ctx, scheduled, meta)
 	if err != nil {
 		return false, err
 	}
-	group := &eventstore.Group{Appends: []eventstore.Append{{Stream: domain.SaleStream(id), Events: []eventstore.NewEvent{ev}}}}
+	group := &eventstore.Group{Appends: []eventstore.Append{{Stream: domain.SaleStream(id), Events: first}}}
 	for _, r := range released {
 		stream := domain.StockStream(id, r.SKU, r.Bucket)
 		ev, err := o.Env.newEvent(r, id, "", meta)
@@ -117,13 +120,18 @@ func (o *Operator) store(ctx context.Context, id string, terms domain.SaleTerms,
 		group.Appends = append(group.Appends, eventstore.Append{Stream: stream, Events: []eventstore.NewEvent{ev}})
 		group.Guards = append(group.Guards, eventstore.Guard{Stream: stream, Released: r.Quantity})
 	}
-	needs := eventstore.Needs{}
+	needs := eventstore.Needs{Streams: []string{domain.SwitchStream}}
 	for _, a := range group.Appends {
 		needs.Streams = append(needs.Streams, a.Stream)
 	}
 	receipt, err := o.Log.Submit(ctx, eventstore.Work{
-		Needs:  needs,
-		Decide: func(eventstore.Look) (*eventstore.Group, error) { return group, nil },
+		Needs: needs,
+		Decide: func(look eventstore.Look) (*eventstore.Group, error) {
+			if o.Standing != nil && look.Stream(domain.SwitchStream).Version != switches {
+				return nil, nil // flipped since: begin again
+			}
+			return group, nil
+		},
 	})
 	if err != nil {
 		return false, fmt.Errorf("store sale %s: %w", id, err)

@@ -200,7 +200,7 @@ func (p *Purchaser) answer(ctx context.Context, sale domain.Sale, req PurchaseRe
 		if order, ok := p.ownOrder(ctx, sale, req.Buyer); ok {
 			return PurchaseResult{Outcome: domain.Repeat, Repeat: true, Order: order}, nil
 		}
-		if sale.Closed { // also cleaned up, a moment ago: the gate need not hold it any more
+		if sale.Ended() { // also cleaned up, a moment ago: the gate need not hold it any more
 			result.Outcome = domain.Ended
 		}
 	case domain.Refused:
@@ -337,7 +337,7 @@ func (p *Purchaser) reservation(sale domain.Sale, req PurchaseRequest) (Reservat
 	}
 	r := Reservation{
 		Order: order, Buyer: req.Buyer, Place: place, Lines: req.Lines, Items: sale.SKUs(),
-		Eligible: eligible(sale.Terms.EligibleTiers, req.Tier), TraceID: req.TraceID, Node: p.env.Node,
+		Eligible: sale.On(domain.SkipEligibility) || eligible(sale.Terms.EligibleTiers, req.Tier), TraceID: req.TraceID, Node: p.env.Node,
 	}
 	if req.IdempotencyKey != "" {
 		r.Key, r.BodyHash = KeyDigest(req.Buyer, sale.ID, req.Route, req.IdempotencyKey), req.BodyHash

@@ -58,7 +58,7 @@ func (o *Operator) mayRelease(sale domain.Sale, r Release) error {
 		return wrong("want at least 1")
 	case r.Quantity > domain.MaxQuantity:
 		return wrong(fmt.Sprintf("want at most %d", domain.MaxQuantity))
-	case sale.StateAt(o.Env.Now()) == domain.SaleStateEnded, sale.Cleaned:
+	case sale.Over(o.Env.Now()):
 		return &domain.Problem{Code: domain.CodeSaleEnded}
 	}
 	return nil

@@ -129,6 +129,9 @@ func (s *Shower) askOrGuess(ctx context.Context, sale domain.Sale, now time.Time
 // recovery.
 func (a SaleAnswer) Pauses() []domain.PauseReason {
 	pauses := slices.Clone(a.Sale.Pauses)
+	if a.Sale.On(domain.PausePurchases) {
+		pauses = append(pauses, domain.PausedBySwitch)
+	}
 	if a.Recovering {
 		pauses = append(pauses, domain.PausedByRecovery)
 	}

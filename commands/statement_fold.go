@@ -125,7 +125,7 @@ func (f *statementFold) addSale(r *eventstore.Record, ev domain.Event) {
 	f.sale = f.sale.FoldSale(ev)
 	f.sale.Version = r.Version
 	switch e := ev.(type) {
-	case *domain.SaleScheduled, *domain.SaleRevised:
+	case *domain.SaleScheduled, *domain.SaleRevised, *domain.SwitchFlipped:
 		f.terms = append(f.terms, datedTerms{r.Version, f.sale.Judged()})
 	case *domain.SaleClosed:
 		if f.closedAt == nil && r.RecordedAt.Before(f.sale.Terms.ClosesAt) {

@@ -137,7 +137,7 @@ func (c *Closer) Fold(ctx context.Context, sale string, upTo int64) (*Statement,
 	switch {
 	case f.sale.Version == 0:
 		return nil, errNoSale()
-	case f.sale.StateAt(c.Env.Now()) != domain.SaleStateEnded:
+	case !f.sale.Over(c.Env.Now()):
 		return nil, &domain.Problem{Code: domain.CodeNotEnded}
 	}
 	return f.result(c.Store, func(position int64) (string, error) { return c.orderAt(ctx, position) })

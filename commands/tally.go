@@ -150,7 +150,7 @@ func (t *Tally) look(ctx context.Context, st *saleTally) error {
 	if err != nil {
 		return err
 	}
-	switch over := sale.StateAt(now) == domain.SaleStateEnded; {
+	switch over := sale.Over(now); {
 	case !over && !st.ended.IsZero():
 		st.ended = time.Time{} // it goes on: its end was moved
 		st.finish(false)

@@ -92,11 +92,13 @@ type SaleResumed struct {
 // PauseReason is who stopped a sale. A sale sells when no reason is left.
 type PauseReason string
 
-// Reasons of a pause. Recovery is never stored: a closed lane is that pause.
+// Reasons of a pause. Recovery and switch are never stored: a closed lane is the
+// one, pause_purchases the other.
 const (
 	PausedByOperator PauseReason = "operator"
 	PausedByDrift    PauseReason = "drift"
 	PausedByRecovery PauseReason = "recovery"
+	PausedBySwitch   PauseReason = "switch"
 )
 
 // SaleClosed ends a sale before its time.
@@ -176,6 +178,18 @@ type CleanItem struct {
 	Name   string `json:"name"`
 	Done   bool   `json:"done"`
 	Detail string `json:"detail"`
+}
+
+// SwitchFlipped turns a switch on or off: for one sale in that sale's stream, for
+// all of them in the stream `switches`, which every sale that is not over then
+// follows in its own stream.
+type SwitchFlipped struct {
+	Name       SwitchName `json:"name"`
+	SaleID     string     `json:"sale_id,omitempty"`
+	On         bool       `json:"on"`
+	Everywhere bool       `json:"everywhere,omitempty"`
+	Reason     string     `json:"reason"`
+	By         string     `json:"by,omitempty"`
 }
 
 // StockReleased puts units on sale in one bucket.

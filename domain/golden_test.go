@@ -28,6 +28,7 @@ var happenedBefore = map[string][]string{
 	"sale.repaired":     {"sale.scheduled"},
 	"sale.tallied":      {"sale.scheduled"},
 	"sale.cleaned":      {"sale.scheduled"},
+	"switch.flipped":    {"sale.scheduled"},
 	"stock.reserved":    {"stock.released"},
 	"stock.returned":    {"stock.released", "stock.reserved"},
 	"stock.refused":     {"stock.released"},
@@ -139,7 +140,7 @@ func foldAny(t *testing.T, events []Event) any {
 	t.Helper()
 	kind, _, _ := strings.Cut(events[0].EventType(), ".")
 	switch kind {
-	case "sale":
+	case "sale", "switch":
 		var s Sale
 		for _, e := range events {
 			s = s.FoldSale(e)

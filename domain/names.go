@@ -19,6 +19,7 @@ func (*SaleClosed) EventType() string      { return "sale.closed" }
 func (*SaleRepaired) EventType() string    { return "sale.repaired" }
 func (*SaleTallied) EventType() string     { return "sale.tallied" }
 func (*SaleCleaned) EventType() string     { return "sale.cleaned" }
+func (*SwitchFlipped) EventType() string   { return "switch.flipped" }
 func (*StockReleased) EventType() string   { return "stock.released" }
 func (*StockReserved) EventType() string   { return "stock.reserved" }
 func (*StockReturned) EventType() string   { return "stock.returned" }
@@ -47,6 +48,7 @@ var stored = newForms(
 	formOf[SaleRepaired](),
 	formOf[SaleTallied](),
 	formOf[SaleCleaned](),
+	formOf[SwitchFlipped](),
 	formOf[StockReleased](),
 	formOf[StockReserved](),
 	formOf[StockReturned](),

@@ -27,6 +27,7 @@ type Sale struct {
 	Pauses    []PauseReason
 	Closed    bool
 	Cleaned   bool
+	Switches  []SaleSwitch `json:",omitempty"`
 }
 
 // FoldSale brings s forward by one event of its stream.
@@ -51,6 +52,8 @@ func (s Sale) FoldSale(e Event) Sale {
 		s.Closed = true
 	case *SaleCleaned:
 		s.Cleaned = true
+	case *SwitchFlipped:
+		s.Switches = s.flipped(e)
 	}
 	return s
 }
@@ -60,14 +63,20 @@ func (s Sale) StateAt(now time.Time) SaleState {
 	switch {
 	case s.Cleaned:
 		return SaleStateCleaned
-	case s.Closed || !now.Before(s.Terms.ClosesAt):
+	case s.Ended() || !now.Before(s.Terms.ClosesAt):
 		return SaleStateEnded
-	case len(s.Pauses) > 0:
+	case s.Halted():
 		return SaleStatePaused
 	case now.Before(s.Terms.OpensAt):
 		return SaleStateScheduled
 	}
 	return SaleStateOpen
+}
+
+// Over tells whether the sale is over for good at a time: a sale that only a
+// switch ended may go on.
+func (s Sale) Over(now time.Time) bool {
+	return s.Cleaned || s.Closed || !now.Before(s.Terms.ClosesAt)
 }
 
 // SKUs lists the items of the sale in the order they were scheduled.
@@ -104,7 +113,7 @@ func (s Sale) Judged() Terms {
 		}
 	}
 	return Terms{
-		Version: s.Version, LimitPerBuyer: s.Terms.LimitPerBuyer, OrdersPerBuyer: s.Terms.OrdersPerBuyer,
+		Version: s.Version, LimitPerBuyer: s.limit(), OrdersPerBuyer: s.Terms.OrdersPerBuyer,
 		Rebuy: s.Terms.Rebuy, PaymentWindow: s.Terms.PaymentWindow, Prices: prices, Overdraft: overdraft, Buckets: buckets,
 	}
 }

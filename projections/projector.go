@@ -49,6 +49,9 @@ type Options struct {
 	// Doubt: batches come from a broker that outlives this process and perhaps the
 	// log they were cut from. Each is compared with the log before it is applied.
 	Doubt bool
+	// Paused tells whether projections that are not Core stand still; they go on from
+	// where they stood. Optional.
+	Paused func() bool
 	// Step is called at named points of a transaction (see the Step constants),
 	// for tests that stop the process there. Optional.
 	Step func(name string)
@@ -87,6 +90,9 @@ func (o Options) withDefaults() Options {
 	setDefault(&o.MaxParked, 1000)
 	if o.Alarm == nil {
 		o.Alarm = func(string) {}
+	}
+	if o.Paused == nil {
+		o.Paused = func() bool { return false }
 	}
 	if o.Step == nil {
 		o.Step = func(string) {}

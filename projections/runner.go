@@ -54,6 +54,9 @@ func (r *Runner) Deliver(ctx context.Context, b eventstore.Batch) {
 		r.state.misdirect(r, b)
 		return
 	}
+	if r.paused() {
+		return // read from the store afterwards
+	}
 	if r.state.failing() {
 		r.leave(b)
 		return
@@ -94,6 +97,9 @@ func (r *Runner) wake() {
 	}
 }
 
+// paused tells whether the projection is to stand still.
+func (r *Runner) paused() bool { return !r.projection.Core && r.p.options.Paused() }
+
 // idle tells whether nothing is being applied right now.
 func (r *Runner) idle() bool {
 	free := r.mu.TryLock()
@@ -120,7 +126,7 @@ func (r *Runner) run(ctx context.Context) {
 // fails is tried again with growing waits, until it works or ctx ends.
 func (r *Runner) catchUp(ctx context.Context) {
 	wait := r.p.options.Backoff
-	for ctx.Err() == nil {
+	for ctx.Err() == nil && !r.paused() {
 		more, err := r.readOn(ctx)
 		if err != nil && ctx.Err() == nil {
 			r.state.fail(r, err)

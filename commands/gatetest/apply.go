@@ -51,6 +51,7 @@ func testApply(t *testing.T, maker Maker) {
 		s.WantLeft(show, "A", 2000-325)
 	})
 	t.Run("applying a sale takes holds away", func(t *testing.T) { testHold(t, maker) })
+	t.Run("switches stop, lift the limit, and let go again", func(t *testing.T) { testSwitches(t, maker) })
 	t.Run("events that cannot be of this stream are refused whole", func(t *testing.T) {
 		s := NewStage(t, maker(t))
 		show := s.Open(nil, 5)

@@ -33,6 +33,8 @@ type RelayOptions struct {
 	// or why it could not lead. Default: runs it at once, no questions asked; two
 	// relays are harmless but double the traffic.
 	Lead func(ctx context.Context, work func(context.Context) error) error
+	// Paused tells whether nothing is published for the moment. Optional.
+	Paused func() bool
 	// Step is called at named points of a page (see the Step constants), for tests
 	// that stop the process there. Optional.
 	Step func(name string)
@@ -71,6 +73,9 @@ func (o RelayOptions) withDefaults() RelayOptions {
 	}
 	if o.Lead == nil {
 		o.Lead = func(ctx context.Context, work func(context.Context) error) error { return work(ctx) }
+	}
+	if o.Paused == nil {
+		o.Paused = func() bool { return false }
 	}
 	if o.Step == nil {
 		o.Step = func(string) {}

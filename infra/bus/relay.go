@@ -140,6 +140,12 @@ func (r *Relay) relay(ctx context.Context) error {
 	}
 	r.outlet.begin(at)
 	for {
+		if r.options.Paused() {
+			if err := r.waitForNews(ctx); err != nil {
+				return err
+			}
+			continue
+		}
 		page, err := r.source.Log.ReadAll(ctx, at.Number, r.options.Page)
 		if err != nil {
 			return fmt.Errorf("read the log after %d: %w", at.Number, err)

@@ -60,6 +60,7 @@ type app struct {
 	repairer   *commands.Repairer
 	cleanup    *commands.Cleanup
 	limits     *limiting // nil without the api role
+	switches   *commands.Switchboard
 
 	closers []func(context.Context) error
 }
@@ -137,7 +138,7 @@ func (a *app) assemble() error {
 	var err error
 	source := projections.Source{Store: int16(a.env.Store), Log: a.sink}
 	a.projector, err = projections.NewProjector(a.pool, source, projections.All(), projections.Options{
-		Log: a.log, Step: crash.At, Alarm: a.metrics.Alarm, Doubt: len(a.settings.KafkaBrokers) > 0,
+		Log: a.log, Step: crash.At, Alarm: a.metrics.Alarm, Doubt: len(a.settings.KafkaBrokers) > 0, Paused: a.noncorePaused,
 	})
 	if err != nil {
 		return err
@@ -164,6 +165,7 @@ func (a *app) assemble() error {
 	a.closer = newCloser(a.env, a.sink, a.uuid, a.settings)
 	a.shower = &commands.Shower{Env: a.env, Sales: a.sales, Gate: a.sale.gate, Guards: a.sale.database}
 	a.operator = &commands.Operator{Env: a.env, Sales: a.sales, Log: a.sink, Gate: a.gate, Follow: a.follower, Preheat: a.keeper.Preheat}
+	a.switches = a.newSwitchboard()
 	a.reconciler = &commands.Reconciler{Env: a.env, Sales: a.sales, Log: a.sink, Gate: a.gate, Views: a.views}
 	a.repairer = a.newRepairer()
 	a.cleanup = a.newCleanup()

@@ -77,6 +77,9 @@ func (d *archiveDetachCmd) check(ctx context.Context, a archives, p pgstore.Part
 		return err
 	}
 	env := &commands.Env{Now: time.Now}
+	if err := commands.CheckSwitches(ctx, a.store, p.First, p.Last); err != nil {
+		return err
+	}
 	sales := commands.NewSales(a.store, time.Now, commands.SalesOptions{})
 	return commands.CheckArchivable(ctx, env, a.store, sales, p.First, p.Last)
 }

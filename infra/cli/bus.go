@@ -87,7 +87,7 @@ func (a *app) publicRelay() (*bus.Relay, error) {
 	store := int16(a.env.Store)
 	relay, err := bus.NewPublicRelay(bus.Source{Store: store, Log: a.sink, Place: projections.PublicPlace(a.pool, store)},
 		a.settings.KafkaPublicTopic, bus.EventSource(a.settings.Namespace, store), a.kafka(),
-		bus.RelayOptions{Log: a.log, Lead: func(ctx context.Context, work func(context.Context) error) error {
+		bus.RelayOptions{Log: a.log, Paused: a.noncorePaused, Lead: func(ctx context.Context, work func(context.Context) error) error {
 			return a.locks().lead(ctx, "public relay", work)
 		}})
 	if err != nil {

@@ -31,6 +31,7 @@ type program struct {
 	Serve       serveCmd       `cmd:"" help:"Run the service, or some of its parts."`
 	Migrate     migrateCmd     `cmd:"" help:"Bring the schema up to this program, or tell where it stands."`
 	Sale        saleCmd        `cmd:"" help:"Create, list, show, close, pause and resume sales."`
+	Switch      switchCmd      `cmd:"" help:"List switches, and turn them on and off in a hurry."`
 	Order       orderCmd       `cmd:"" help:"Show, cancel and pay orders."`
 	Simulator   simulatorCmd   `cmd:"" help:"Stand for a payment provider, for a look and for tests: no money moves."`
 	Cleanup     cleanupCmd     `cmd:"" help:"End the life of a sale that is over: check that nothing is lost, then take away what need not be kept."`

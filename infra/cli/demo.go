@@ -59,6 +59,7 @@ func (d *demoCmd) Run(c console) error {
 	}
 	defer counter.Close()
 	c.settings = settings
+	c.settings.AdminAddr = "" // a demo has one address
 	return c.serve(ctx, warnings(c), allRoles(), func(a *app, address string) lifecycle.Entry {
 		d.size(c, a)
 		s := &stage{demo: d, console: c, app: a, address: dialable(address), counter: counter, began: began}

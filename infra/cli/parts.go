@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"seckill/api"
@@ -57,7 +58,16 @@ func (r roles) any(names ...string) bool {
 // front is what the api role serves with.
 type front struct {
 	listener net.Listener
+	admin    net.Listener // nil where operators come with all others
 	verifier api.Verifier
+}
+
+func (f front) close() error {
+	err := f.listener.Close()
+	if f.admin != nil {
+		err = errors.Join(err, f.admin.Close())
+	}
+	return err
 }
 
 // parts lists what runs for some roles, in the order of starting. f is needed for
@@ -66,6 +76,9 @@ func (a *app) parts(ctx context.Context, r roles, f front) ([]lifecycle.Entry, e
 	entries := []lifecycle.Entry{{Name: "stores", Part: lifecycle.Hooks{OnStop: a.close}, StopWithin: 45 * time.Second}}
 	add := func(name string, run func(context.Context) error) {
 		entries = append(entries, lifecycle.Entry{Name: name, Part: lifecycle.NewLoop(run)})
+	}
+	if err := a.switches.Refresh(ctx); err != nil {
+		return nil, err
 	}
 	carrier, err := a.carrier(ctx, r)
 	if err != nil {
@@ -115,6 +128,7 @@ func (a *app) parts(ctx context.Context, r roles, f front) ([]lifecycle.Entry, e
 		add("seal exporter", sealing.sealer.RunExport)
 	}
 	add("sampler", a.sample)
+	add("switches", a.switches.Run)
 	if r.any(roleAPI) {
 		add("acknowledgements", a.kept.Run)
 		add("tally", a.tally.Run)
@@ -126,7 +140,7 @@ func (a *app) parts(ctx context.Context, r roles, f front) ([]lifecycle.Entry, e
 	if err != nil {
 		return nil, err
 	}
-	return append(entries, lifecycle.Entry{Name: "HTTP server", Part: newWeb(server, f.listener), StopWithin: 20 * time.Second}), nil
+	return append(entries, lifecycle.Entry{Name: "HTTP server", Part: newWeb(server, f), StopWithin: 20 * time.Second}), nil
 }
 
 func (a *app) consumers(c carrier) (*subscribed, error) {
@@ -196,25 +210,36 @@ func (a *app) record(ctx context.Context) error {
 
 // web serves HTTP on a listener that is open already.
 type web struct {
-	server   *api.Server
-	http     *http.Server
-	listener net.Listener
-	failed   chan error
-	done     chan struct{}
+	server  *api.Server
+	doors   []door
+	failed  chan error
+	serving sync.WaitGroup
 }
 
-func newWeb(server *api.Server, listener net.Listener) *web {
-	return &web{server: server, http: server.HTTPServer(), listener: listener, failed: make(chan error, 1), done: make(chan struct{})}
+// door is a listener and what answers there.
+type door struct {
+	http     *http.Server
+	listener net.Listener
+}
+
+func newWeb(server *api.Server, f front) *web {
+	w := &web{server: server, doors: []door{{server.HTTPServer(), f.listener}}}
+	if f.admin != nil {
+		w.doors = []door{{server.HTTPServerOutside(), f.listener}, {server.HTTPServer(), f.admin}}
+	}
+	w.failed = make(chan error, len(w.doors))
+	return w
 }
 
 // Start begins to serve.
 func (w *web) Start(context.Context) error {
-	go func() {
-		defer close(w.done)
-		if err := w.http.Serve(w.listener); !errors.Is(err, http.ErrServerClosed) {
-			w.failed <- err
-		}
-	}()
+	for _, d := range w.doors {
+		w.serving.Go(func() {
+			if err := d.http.Serve(d.listener); !errors.Is(err, http.ErrServerClosed) {
+				w.failed <- err
+			}
+		})
+	}
 	return nil
 }
 
@@ -224,10 +249,16 @@ func (w *web) Failed() <-chan error { return w.failed }
 // Stop answers long polls at once, lets requests end, and then closes.
 func (w *web) Stop(ctx context.Context) error {
 	w.server.Drain()
-	err := w.http.Shutdown(ctx)
-	if err != nil {
-		err = errors.Join(err, w.http.Close())
+	errs := make([]error, len(w.doors))
+	var stopping sync.WaitGroup
+	for i, d := range w.doors {
+		stopping.Go(func() {
+			if errs[i] = d.http.Shutdown(ctx); errs[i] != nil {
+				errs[i] = errors.Join(errs[i], d.http.Close())
+			}
+		})
 	}
-	<-w.done
-	return err
+	stopping.Wait()
+	w.serving.Wait()
+	return errors.Join(errs...)
 }

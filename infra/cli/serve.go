@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net"
 	"strings"
@@ -39,7 +40,7 @@ func (c console) serve(ctx context.Context, log *slog.Logger, r roles, last func
 	if err != nil {
 		return err
 	}
-	defer f.listener.Close()
+	defer f.close()
 	a, err := c.openApp(ctx, log)
 	if ctx.Err() != nil && err != nil {
 		return nil // stopped by a signal while it started
@@ -66,6 +67,12 @@ func (c console) front(ctx context.Context, log *slog.Logger) (f front, address 
 	}
 	if f.listener, err = listen(ctx, c.settings.HTTPAddr); err != nil {
 		return f, "", err
+	}
+	if c.settings.AdminAddr != "" {
+		if f.admin, err = listen(ctx, c.settings.AdminAddr); err != nil {
+			return f, "", errors.Join(err, f.listener.Close())
+		}
+		c.say("Operators are served apart, on http://%s.", f.admin.Addr())
 	}
 	return f, f.listener.Addr().String(), nil
 }

@@ -39,6 +39,10 @@ func (s Settings) Validate() error {
 	p.topic(s)
 	p.check(s.HTTPAddr == "" || validListen(s.HTTPAddr),
 		"SECKILL_HTTP_ADDR must be HOST:PORT with a port from 0 to 65535, but it is %q.", s.HTTPAddr)
+	p.check(s.AdminAddr == "" || validListen(s.AdminAddr),
+		"SECKILL_ADMIN_ADDR must be HOST:PORT with a port from 0 to 65535, but it is %q.", s.AdminAddr)
+	p.check(s.AdminAddr == "" || s.AdminAddr != s.HTTPAddr || strings.HasSuffix(s.AdminAddr, ":0"),
+		"SECKILL_ADMIN_ADDR must not be the address of SECKILL_HTTP_ADDR: leave it out to serve operators there.")
 	p.check(s.Node == "" || nodeForm.MatchString(s.Node), "SECKILL_NODE must have at most 64 letters, digits, dots, dashes and underscores.")
 	p.check(s.JWKSURL == "" || hasScheme(s.JWKSURL, "https", "http"),
 		"SECKILL_JWKS_URL must be an address that begins with https:// or http://.")

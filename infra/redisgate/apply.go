@@ -70,7 +70,8 @@ func stockArgs(p commands.StockPage) ([]any, error) {
 
 // ApplySale brings a sale's record forward: see commands.Applier.
 func (g *Gate) ApplySale(ctx context.Context, p commands.SalePage) (commands.Applied, error) {
-	terms, err := json.Marshal(p.Sale.Judged())
+	judged := p.Sale.Judged()
+	terms, err := json.Marshal(judged)
 	if err != nil {
 		return commands.Applied{}, nothing(fmt.Errorf("write the terms of sale %s: %w", p.Place.Sale, err))
 	}
@@ -84,9 +85,9 @@ func (g *Gate) ApplySale(ctx context.Context, p commands.SalePage) (commands.App
 	l, err := g.runList(ctx, call{
 		script: g.scripts.applySale, batch: 1, keys: []string{g.keys.sale(p.Place)},
 		args: []any{p.From.String(), p.To.String(), "terms", string(terms),
-			"opens", t.OpensAt.UnixMicro(), "closes", t.ClosesAt.UnixMicro(), "limit", t.LimitPerBuyer,
+			"opens", t.OpensAt.UnixMicro(), "closes", t.ClosesAt.UnixMicro(), "limit", judged.LimitPerBuyer,
 			"orders_per_buyer", t.OrdersPerBuyer, "rebuy", flag(t.Rebuy),
-			"paused", flag(len(p.Sale.Pauses) > 0), "closed", flag(p.Sale.Closed)},
+			"paused", flag(p.Sale.Halted()), "closed", flag(p.Sale.Ended())},
 	}, 3)
 	if err != nil {
 		return commands.Applied{}, err

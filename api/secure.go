@@ -1,0 +1,53 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+)
+
+// adminPrefix begins the paths of operators.
+const adminPrefix = "/api/v1/admin/"
+
+// secured are headers of every answer; a page with a policy of its own puts it in
+// the place of this one, which lets nothing run and nobody frame. The values are
+// shared: they are set, never added to.
+var secured = [...]struct {
+	name  string
+	value []string
+}{
+	{"X-Content-Type-Options", []string{"nosniff"}},
+	{"X-Frame-Options", []string{"DENY"}},
+	{"Referrer-Policy", []string{"no-referrer"}},
+	{"Content-Security-Policy", []string{"default-src 'none'; frame-ancestors 'none'"}},
+	{"Cross-Origin-Resource-Policy", []string{"same-origin"}},
+}
+
+func secure(h http.Header) {
+	for i := range secured {
+		h[secured[i].name] = secured[i].value
+	}
+}
+
+// outside marks the requests of a listener without the routes of operators.
+type outside struct{}
+
+func withOutside(ctx context.Context) context.Context { return context.WithValue(ctx, outside{}, true) }
+
+// HTTPServerOutside is HTTPServer without the routes of operators, which are 404
+// there as paths that nothing serves: for when they have a listener of their own.
+func (s *Server) HTTPServerOutside() *http.Server {
+	server := s.HTTPServer()
+	server.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.ServeHTTP(w, r.WithContext(withOutside(r.Context())))
+	})
+	return server
+}
+
+// hidden tells whether a request came to a listener that does not serve the route
+// that was found for it.
+func hidden(c echo.Context) bool {
+	return strings.HasPrefix(c.Path(), adminPrefix) && c.Request().Context().Value(outside{}) != nil
+}
