@@ -236,8 +236,8 @@ func isCleaned(look eventstore.Look, saleStream string) bool {
 	return look.Stream(saleStream).Type == (&domain.SaleCleaned{}).EventType()
 }
 
-func (m *mend) saleEvent(ev domain.Event) (eventstore.Append, error) {
-	stored, err := m.Env.newEvent(ev, m.sale.ID, "", m.meta())
+func (m *mend) saleEvent(ev *domain.SaleRepaired) (eventstore.Append, error) {
+	stored, err := m.Env.newEvent(ev, m.sale.ID, ev.OrderID, m.meta())
 	return eventstore.Append{Stream: domain.SaleStream(m.sale.ID), Expected: eventstore.AnyVersion, Events: []eventstore.NewEvent{stored}}, err
 }
 

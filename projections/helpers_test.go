@@ -259,7 +259,7 @@ func (h *house) live(count int) {
 			h.then(id, &domain.OrderCancelled{OrderID: id, By: "buyer", Restock: true}, &domain.OrderPaid{OrderID: id, PaymentID: "late"})
 			h.append(giveBack)
 		case 3:
-			h.then(id, &domain.OrderExpired{OrderID: id})
+			h.then(id, &domain.OrderExpired{OrderID: id}, &domain.OrderRefundDue{OrderID: id, PaymentID: "late", Reason: domain.RefundLate})
 			h.append(giveBack)
 		}
 	}

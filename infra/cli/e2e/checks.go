@@ -12,6 +12,7 @@ import (
 	"seckill/commands"
 	"seckill/domain"
 	"seckill/eventstore"
+	"seckill/eventstore/pgstore"
 	"seckill/infra/testenv"
 )
 
@@ -47,6 +48,7 @@ func StandingChecks(t testing.TB, n *Node, sale string, accepted map[string]stri
 	checkLimits(t, f)
 	checkGate(t, n, f, sale)
 	checkViews(t, n, f, accepted)
+	checkAudit(t, n)
 }
 
 // readFold folds the whole log and checks it as it goes.
@@ -184,6 +186,24 @@ func checkViews(t testing.TB, n *Node, f *fold, accepted map[string]string) {
 		for _, finding := range s.Findings {
 			t.Errorf("C4: reconciliation of sale %s: %+v", s.Sale, finding)
 		}
+	}
+}
+
+// checkAudit audits the whole log, as an auditor would the morning after.
+func checkAudit(t testing.TB, n *Node) {
+	t.Helper()
+	evidence := pgstore.NewEvidence(n.pool)
+	keys, err := evidence.SealKeys(context.Background())
+	if err != nil {
+		t.Fatalf("read the keys of the seals: %v", err)
+	}
+	auditor := commands.Auditor{Log: evidence, Stored: evidence, KeysOfStore: keys, Heads: evidence}
+	report, err := auditor.Verify(context.Background(), commands.AuditOptions{})
+	if err != nil {
+		t.Fatalf("audit: %v", err)
+	}
+	for _, fault := range report.Faults {
+		t.Errorf("C6: the audit found %+v", fault)
 	}
 }
 

@@ -73,6 +73,7 @@ type Node struct {
 	Projector  *projections.Projector
 	Alarms     *Alarms
 
+	pool *pgxpool.Pool
 	stop func()
 }
 
@@ -126,7 +127,7 @@ func (r *Rig) Node(t testing.TB, opts NodeOptions) *Node {
 	if err != nil {
 		t.Fatalf("open the gate: %v", err)
 	}
-	n := &Node{Store: store, Gate: gate, Alarms: &Alarms{}}
+	n := &Node{Store: store, Gate: gate, Alarms: &Alarms{}, pool: pool}
 	n.Env = &commands.Env{
 		Store: uint8(identity.Store), Keys: cli.OrderKeys(identity), Now: time.Now, Random: rand.Reader,
 		NewID: uuid.New, Log: slog.New(slog.NewTextHandler(testWriter{t}, &slog.HandlerOptions{Level: slog.LevelWarn})), Step: opts.Step,
