@@ -12,6 +12,12 @@
 // purchase ends placed or rejected with a reason, and that an unknown outcome is
 // found out, never taken for a failure.
 //
+// What is known already is answered without the gate's Reserve (early.go, soldout.go,
+// known.go): each such answer is the one that the gate would have given at a moment
+// since the purchase arrived, and whoever may have an order is left to the gate. Sales
+// are folded from the log and kept for a moment (sales.go, sales_cold.go): a crowd, or
+// made-up ids, cost the log a few reads.
+//
 // An order is decided at the version of its stream under the log lock, so it is paid,
 // cancelled or expired, once, whoever asks at the same time. The end of its hold is
 // one group with its event: one stock.returned (or stock.written_off) per line, the

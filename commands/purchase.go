@@ -56,6 +56,14 @@ type PurchaserOptions struct {
 	OwnerLookups int
 	// Tally counts what the gate was asked for; nil counts nothing.
 	Tally *Tally
+	// Clock lets who comes long before the opening be refused from memory, and
+	// Shortages who comes when nothing is left by a look at the gate. Where one is
+	// nil, Reserve judges.
+	Clock     *GateClock
+	Shortages Shortages
+	// OnKnown, if set, hears of each answer that was given without Reserve, by its
+	// kind: see KnownAnswers.
+	OnKnown func(kind string)
 }
 
 func (o PurchaserOptions) withDefaults() PurchaserOptions {
@@ -84,6 +92,8 @@ type Purchaser struct {
 	kept   *Kept
 	opts   PurchaserOptions
 	owners chan struct{}
+	short  shortMarks
+	orders buyerOrders
 }
 
 // NewPurchaser makes a Purchaser. kept remembers what is acknowledged here until
@@ -115,12 +125,15 @@ func (p *Purchaser) Purchase(ctx context.Context, req PurchaseRequest) (Purchase
 	if sale.Cleaned {
 		return p.afterCleanUp(ctx, sale.Sale, req.Buyer), nil
 	}
-	for _, l := range req.Lines {
-		if _, ok := sale.Item(l.SKU); !ok {
-			return p.unknownItem(ctx, sale.Sale, req)
+	if unknownItem(&sale.Sale, req.Lines) {
+		return p.unknownItem(ctx, sale, req)
+	}
+	result, known, err := p.known(ctx, &sale, &req)
+	if !known && err == nil {
+		if result, err = p.reserve(ctx, sale.Sale, req); err == nil {
+			p.learn(&sale, &req, result)
 		}
 	}
-	result, err := p.reserve(ctx, sale.Sale, req)
 	p.opts.Tally.purchase(&sale.Sale, req.Buyer, arrived, result, err)
 	return result, err
 }
@@ -137,7 +150,11 @@ func (p *Purchaser) afterCleanUp(ctx context.Context, sale domain.Sale, buyer st
 // unknownItem answers for a purchase of what the sale does not have. Key and
 // repeat are judged before: the gate is asked as somebody who may not buy, so
 // that it can say those two and can take nothing.
-func (p *Purchaser) unknownItem(ctx context.Context, sale domain.Sale, req PurchaseRequest) (PurchaseResult, error) {
+func (p *Purchaser) unknownItem(ctx context.Context, folded FoldedSale, req PurchaseRequest) (PurchaseResult, error) {
+	if _, early := p.early(&folded, req.Buyer); early { // nobody has an order or a key yet
+		return PurchaseResult{}, &domain.Problem{Code: domain.CodeSKUNotFound}
+	}
+	sale := folded.Sale
 	r, err := p.reservation(sale, req)
 	if err != nil {
 		return PurchaseResult{}, err
@@ -195,7 +212,7 @@ func (p *Purchaser) answer(ctx context.Context, sale domain.Sale, req PurchaseRe
 			// Our own script ran twice: this is its first answer.
 			return p.accepted(r, v.Entry), nil
 		}
-		result.Repeat, result.Order = true, p.known(ctx, r, v.Order)
+		result.Repeat, result.Order = true, p.orderOf(ctx, r, v.Order)
 	case domain.NotReady:
 		if order, ok := p.ownOrder(ctx, sale, req.Buyer); ok {
 			return PurchaseResult{Outcome: domain.Repeat, Repeat: true, Order: order}, nil
@@ -209,9 +226,9 @@ func (p *Purchaser) answer(ctx context.Context, sale domain.Sale, req PurchaseRe
 	return result, nil
 }
 
-// known looks up the order that a repeat meets. That the buyer has it is certain;
+// orderOf looks up the order that a repeat meets. That the buyer has it is certain;
 // where its status cannot be looked up now, it is told as queued, to be polled.
-func (p *Purchaser) known(ctx context.Context, r Reservation, order string) OrderAnswer {
+func (p *Purchaser) orderOf(ctx context.Context, r Reservation, order string) OrderAnswer {
 	look, cancel := context.WithTimeout(ctx, p.opts.FindBudget)
 	defer cancel()
 	answer, err := p.finder.Find(look, r.Buyer, order)

@@ -13,9 +13,11 @@ import (
 )
 
 // FoldedSale is a sale as its stream says, and the place of the newest event.
+// SeenAt is when the log last said that this is the newest, by this node's clock.
 type FoldedSale struct {
 	domain.Sale
-	Mark eventstore.Mark
+	Mark   eventstore.Mark
+	SeenAt time.Time
 }
 
 // SaleStore is what the directory of sales reads.
@@ -34,19 +36,33 @@ type Sales struct {
 	mu      sync.Mutex
 	known   map[string]*cachedSale
 	unknown map[string]time.Time
+	loading map[string]*shared[FoldedSale] // by id, while they are read for the first time
+	window  time.Time                      // since when spent counts
+	spent   int
+
+	ids    shared[map[string]bool]
+	recent shared[[]FoldedSale]
 }
 
 // SalesOptions tune the directory; zero values take the defaults.
 type SalesOptions struct {
 	// Fresh is the age up to which a fold is used without asking (250 ms). Past it
-	// one caller asks while the others use what is there. While the store is away
-	// everybody does: the gate judges by its own record.
+	// one caller asks while the others use what is there, up to the age of Stale
+	// (1 s); past that they wait for his answer. While the store is away everybody
+	// uses what is there: the gate judges by its own record.
 	Fresh time.Duration
+	Stale time.Duration
 	// Budget bounds that one question (500 ms).
 	Budget time.Duration
 	// MaxUnknown bounds how many unknown sale ids are remembered (10,000), for
-	// Fresh each.
+	// UnknownFor each (2 s).
 	MaxUnknown int
+	UnknownFor time.Duration
+	// ColdReads bounds how many ids that are not remembered are looked for in the
+	// log in a second (64). The others are looked for in a list of all sales, which
+	// is read once in ListFresh (1 s) at most.
+	ColdReads int
+	ListFresh time.Duration
 }
 
 func (o SalesOptions) withDefaults() SalesOptions {
@@ -59,6 +75,17 @@ func (o SalesOptions) withDefaults() SalesOptions {
 	if o.MaxUnknown == 0 {
 		o.MaxUnknown = 10_000
 	}
+	if o.ColdReads == 0 {
+		o.ColdReads = 64
+	}
+	period := func(d *time.Duration, value time.Duration) {
+		if *d == 0 {
+			*d = value
+		}
+	}
+	period(&o.Stale, time.Second)
+	period(&o.UnknownFor, 2*time.Second)
+	period(&o.ListFresh, time.Second)
 	return o
 }
 
@@ -75,7 +102,7 @@ type cachedSale struct {
 func NewSales(store SaleStore, now func() time.Time, opts SalesOptions) *Sales {
 	return &Sales{
 		store: store, now: now, opts: opts.withDefaults(),
-		known: map[string]*cachedSale{}, unknown: map[string]time.Time{},
+		known: map[string]*cachedSale{}, unknown: map[string]time.Time{}, loading: map[string]*shared[FoldedSale]{},
 	}
 }
 
@@ -83,51 +110,63 @@ func NewSales(store SaleStore, now func() time.Time, opts SalesOptions) *Sales {
 func errNoSale() error { return &domain.Problem{Code: domain.CodeSaleNotFound} }
 
 // Get gives a sale, at most a little old. An id that is not of a sale is a
-// *domain.Problem with code sale_not_found.
+// *domain.Problem with code sale_not_found; it costs the store next to nothing,
+// however many ask for however many of them.
 func (s *Sales) Get(ctx context.Context, id string) (FoldedSale, error) {
 	if _, err := domain.ParseSaleID(id); err != nil {
 		return FoldedSale{}, errNoSale()
 	}
 	s.mu.Lock()
 	c, ok := s.known[id]
-	missed, miss := s.unknown[id]
 	s.mu.Unlock()
 	if !ok {
-		if miss && s.now().Sub(missed) < s.opts.Fresh {
-			return FoldedSale{}, errNoSale()
-		}
-		return s.load(ctx, id)
+		return s.cold(ctx, id)
 	}
-	c.mu.Lock()
-	sale, age := c.sale, s.now().Sub(c.checked)
-	c.mu.Unlock()
+	sale, age := c.look(s.now())
 	if age < s.opts.Fresh {
 		return sale, nil
 	}
-	return s.revalidate(ctx, c, sale)
+	return s.revalidate(ctx, c, sale, age)
 }
 
-// revalidate lets one caller ask the store; the others use what is there, and so
-// does he when the store does not answer in time.
-func (s *Sales) revalidate(ctx context.Context, c *cachedSale, sale FoldedSale) (FoldedSale, error) {
-	if !c.refresh.TryLock() {
+// look gives what is there, and its age.
+func (c *cachedSale) look(now time.Time) (FoldedSale, time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.sale, now.Sub(c.checked)
+}
+
+// revalidate lets one caller ask the store; the others use what is there, unless it
+// is stale, and so does he when the store does not answer in time.
+func (s *Sales) revalidate(ctx context.Context, c *cachedSale, sale FoldedSale, age time.Duration) (FoldedSale, error) {
+	switch {
+	case c.refresh.TryLock():
+	case age < s.opts.Stale:
 		return sale, nil
+	default: // nobody asked for long, and now many do
+		c.refresh.Lock()
+		if sale, age = c.look(s.now()); age < s.opts.Fresh {
+			c.refresh.Unlock()
+			return sale, nil
+		}
 	}
 	defer c.refresh.Unlock()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.opts.Budget)
 	defer cancel()
+	began := s.now()
 	fresh, wentBack, err := s.current(ctx, sale)
-	if errors.Is(err, eventstore.ErrUnavailable) || ctx.Err() != nil {
+	switch {
+	case err != nil:
 		s.put(c, sale, false) // asked: the next question waits its turn
-		return sale, nil
-	}
-	if err != nil {
+		if errors.Is(err, eventstore.ErrUnavailable) || ctx.Err() != nil {
+			return sale, nil
+		}
 		return FoldedSale{}, err
-	}
-	if fresh.Version == 0 {
+	case fresh.Version == 0:
 		s.drop(sale.ID)
 		return FoldedSale{}, errNoSale()
 	}
+	fresh.SeenAt = began
 	s.put(c, fresh, wentBack)
 	return fresh, nil
 }
@@ -148,18 +187,6 @@ func (s *Sales) drop(id string) {
 	delete(s.known, id)
 }
 
-func (s *Sales) load(ctx context.Context, id string) (FoldedSale, error) {
-	sale, err := s.Fold(ctx, id)
-	if err != nil {
-		var p *domain.Problem
-		if errors.As(err, &p) {
-			s.forget(id)
-		}
-		return FoldedSale{}, err
-	}
-	return sale, nil
-}
-
 // forget remembers that an id is of no sale, within bounds.
 func (s *Sales) forget(id string) {
 	s.mu.Lock()
@@ -172,6 +199,7 @@ func (s *Sales) forget(id string) {
 
 // Fold reads a sale from the log now, and keeps it.
 func (s *Sales) Fold(ctx context.Context, id string) (FoldedSale, error) {
+	began := s.now()
 	sale, _, err := s.current(ctx, FoldedSale{Sale: domain.Sale{ID: id}})
 	if err != nil {
 		return FoldedSale{}, err
@@ -179,10 +207,11 @@ func (s *Sales) Fold(ctx context.Context, id string) (FoldedSale, error) {
 	if sale.Version == 0 {
 		return FoldedSale{}, errNoSale()
 	}
+	sale.SeenAt = began
 	s.mu.Lock()
 	c, ok := s.known[id]
 	if !ok {
-		c = &cachedSale{}
+		c = &cachedSale{sale: sale, checked: s.now()} // whoever finds it finds the sale in it
 		s.known[id] = c
 	}
 	delete(s.unknown, id)

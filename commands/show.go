@@ -35,13 +35,12 @@ type Shower struct {
 	}
 
 	mu    sync.Mutex
-	looks map[string]saleLook
+	looks map[string]*shared[saleLook]
 	away  time.Time // when the gate did not answer last
 }
 
 // saleLook is what the gate said of a sale a moment ago.
 type saleLook struct {
-	at      time.Time
 	soldOut map[string]bool
 	paused  bool
 }
@@ -64,7 +63,7 @@ func (s *Shower) Show(ctx context.Context, id string) (SaleAnswer, error) {
 
 // List gives every sale.
 func (s *Shower) List(ctx context.Context) ([]SaleAnswer, error) {
-	sales, err := s.Sales.List(ctx)
+	sales, err := s.Sales.Recent(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +79,7 @@ func (s *Shower) show(ctx context.Context, sale FoldedSale) SaleAnswer {
 	state := sale.StateAt(now)
 	look := saleLook{soldOut: map[string]bool{}}
 	if state == domain.SaleStateOpen || state == domain.SaleStatePaused {
-		look = s.look(ctx, sale.Sale, now)
+		look = s.look(ctx, sale.Sale)
 	}
 	if state == domain.SaleStateOpen && look.paused {
 		state = domain.SaleStatePaused
@@ -88,21 +87,24 @@ func (s *Shower) show(ctx context.Context, sale FoldedSale) SaleAnswer {
 	return SaleAnswer{FoldedSale: sale, State: state, ServerTime: now, SoldOut: look.soldOut, Recovering: look.paused}
 }
 
-func (s *Shower) look(ctx context.Context, sale domain.Sale, now time.Time) saleLook {
+// look gives what the gate says of a sale; of a crowd that asks, one does.
+func (s *Shower) look(ctx context.Context, sale domain.Sale) saleLook {
 	s.mu.Lock()
-	known, ok := s.looks[sale.ID]
-	s.mu.Unlock()
-	if ok && now.Sub(known.at) < lookFresh {
-		return known
-	}
-	look := s.askOrGuess(ctx, sale, now)
-	look.at = now
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if s.looks == nil || len(s.looks) >= maxLooks {
-		s.looks = map[string]saleLook{}
+		s.looks = map[string]*shared[saleLook]{}
 	}
-	s.looks[sale.ID] = look
+	known := s.looks[sale.ID]
+	if known == nil {
+		known = &shared[saleLook]{}
+		s.looks[sale.ID] = known
+	}
+	s.mu.Unlock()
+	look, err := known.get(ctx, s.Env.Now, lookFresh, func(ctx context.Context) (saleLook, error) {
+		return s.askOrGuess(ctx, sale, s.Env.Now()), nil
+	})
+	if err != nil { // the caller is gone
+		return saleLook{soldOut: map[string]bool{}, paused: true}
+	}
 	return look
 }
 

@@ -22,6 +22,9 @@ type Sale struct {
 	ID      string
 	Version int64
 	Terms   SaleTerms
+	// FirstOpensAt is the earliest opening that the sale ever had: before it there
+	// is no order.
+	FirstOpensAt time.Time `json:"-"`
 	// Preheated lists the buckets that the gate has held at some time.
 	Preheated []int
 	Pauses    []PauseReason
@@ -54,6 +57,9 @@ func (s Sale) FoldSale(e Event) Sale {
 		s.Cleaned = true
 	case *SwitchFlipped:
 		s.Switches = s.flipped(e)
+	}
+	if s.FirstOpensAt.IsZero() || s.Terms.OpensAt.Before(s.FirstOpensAt) {
+		s.FirstOpensAt = s.Terms.OpensAt
 	}
 	return s
 }

@@ -2,6 +2,7 @@ package gatetest
 
 import (
 	"context"
+	"errors"
 	"reflect"
 	"testing"
 	"time"
@@ -74,6 +75,15 @@ func (o *both) Reserve(ctx context.Context, r commands.Reservation) (commands.Ve
 	b, err2 := o.b.Reserve(ctx, r)
 	return agree(o, "reserve", a, b, [2]error{err1, err2})
 }
+
+// SoldOut says so where one of the two says so.
+func (o *both) SoldOut(ctx context.Context, r commands.Reservation) (bool, error) {
+	a, err1 := o.a.SoldOut(ctx, r)
+	b, err2 := o.b.SoldOut(ctx, r)
+	return a || b, errors.Join(err1, err2)
+}
+
+func (o *both) Time(ctx context.Context) (time.Time, error) { return o.a.Time(ctx) }
 
 func (o *both) Resolve(ctx context.Context, ref domain.OrderRef, buyer string) (commands.Resolution, error) {
 	a, err1 := o.a.Resolve(ctx, ref, buyer)

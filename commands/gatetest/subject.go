@@ -11,6 +11,8 @@ import (
 
 // Ports is everything a gate offers.
 type Ports interface {
+	commands.Shortages
+	commands.GateTime
 	commands.Gate
 	commands.Journal
 	commands.Applier
@@ -50,6 +52,7 @@ func Run(t *testing.T, maker Maker) {
 		{"Lanes", testLanes},
 		{"Preheat", testPreheat},
 		{"Scan", testScan},
+		{"Shortages", testShortages},
 		{"Clean", testClean},
 	}
 	for _, p := range parts {

@@ -13,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"seckill/commands"
+	"seckill/eventstore"
 	"seckill/eventstore/pgstore"
 	"seckill/infra/config"
 	"seckill/infra/crash"
@@ -37,6 +38,7 @@ type app struct {
 	sink *pgstore.Store
 	// stored rings when this process has stored events.
 	stored bell
+	clock  *commands.GateClock
 
 	uuid       string // of the event store
 	env        *commands.Env
@@ -108,7 +110,7 @@ func (c console) openApp(ctx context.Context, log *slog.Logger) (_ *app, err err
 
 func (a *app) openLog() error {
 	sink, err := pgstore.New(a.pool, a.settings.Namespace, pgstore.Options{
-		Logger: a.log, Step: crash.At, OnStored: a.stored.ring, StatementTimeout: a.settings.Deadlines.Recorder,
+		Logger: a.log, Step: crash.At, OnStored: a.onStored, StatementTimeout: a.settings.Deadlines.Recorder,
 		OnBatch: func(s pgstore.BatchStats) { a.metrics.Appended(s.Events, s.Tries, s.Locked) },
 	})
 	if err != nil {
@@ -117,6 +119,12 @@ func (a *app) openLog() error {
 	a.sink = sink
 	a.onClose(sink.Close)
 	return nil
+}
+
+// onStored takes in what this process has stored.
+func (a *app) onStored(records []eventstore.Record) {
+	a.sales.Heard(records)
+	a.stored.ring(records)
 }
 
 func (a *app) openGate(ctx context.Context) error {
@@ -159,6 +167,7 @@ func (a *app) assemble() error {
 		Env: a.env, View: a.sale.database, Changes: a.projector.Changes(), Log: a.sale.database, Gate: a.sale.gate, Journal: a.gate, Lost: lost, Holds: a.kept.Holds,
 	}
 	a.tally = commands.NewTally(a.env, a.sales, a.sink, commands.TallyOptions{})
+	a.clock = commands.NewGateClock(a.env, a.gate)
 	a.orders = &commands.Orders{Env: a.env, Log: a.sink, Follow: a.follower, Finder: a.finder}
 	a.purchaser = commands.NewPurchaser(a.env, a.sales, a.sale.gate, a.finder, a.kept, a.purchaserOptions())
 	a.queue = &commands.Queue{Env: a.env, Journal: a.gate, Log: a.sink, Kept: a.kept, Alarm: a.alarm}

@@ -14,6 +14,7 @@ import (
 
 // gateScripts are the label values of the gate's scripts.
 var gateScripts = [...]string{
+	"sold_out",
 	"reserve", "resolve", "order", "peek", "apply_stock", "apply_sale", "hold", "close_lane", "open_lane",
 	"stubs", "open_hashes", "new_sale", "reset_stock", "open_preheated", "check", "records",
 }
@@ -22,6 +23,7 @@ func newMetrics() *obs.Metrics {
 	known := obs.Known{
 		Outcomes: api.PurchaseOutcomes(), Scripts: gateScripts[:], Alarms: append(commands.AlarmKinds(), projections.AlarmParked),
 		Shards: eventstore.DefaultShards, Findings: commands.FindingKinds(), Endpoints: api.LimitedEndpoints(),
+		Answers: commands.KnownAnswers(),
 	}
 	for _, p := range projections.All() {
 		known.Projections = append(known.Projections, p.Name)
@@ -40,6 +42,7 @@ func (a *app) sample(ctx context.Context) error {
 	for {
 		a.metrics.Kept(a.kept.Size())
 		a.metrics.LimitedBuyers(a.markedBuyers())
+		a.metrics.GateClock(a.clock.Offset())
 		err := errors.Join(a.sampleQueue(ctx), a.sampleProgress(ctx))
 		if err == nil {
 			err = a.sampleLanes(ctx)

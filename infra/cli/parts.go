@@ -130,6 +130,7 @@ func (a *app) parts(ctx context.Context, r roles, f front) ([]lifecycle.Entry, e
 	add("sampler", a.sample)
 	add("switches", a.switches.Run)
 	if r.any(roleAPI) {
+		add("clock of the gate", a.clock.Run)
 		add("acknowledgements", a.kept.Run)
 		add("tally", a.tally.Run)
 		if a.limits, err = a.newLimits(ctx); err != nil {

@@ -24,17 +24,22 @@ type Gate struct {
 	*Breaker
 	gate    commands.Gate
 	peek    Peeker
+	short   commands.Shortages
 	observe func(took time.Duration)
 }
 
-var _ commands.Gate = (*Gate)(nil)
+var (
+	_ commands.Gate      = (*Gate)(nil)
+	_ commands.Shortages = (*Gate)(nil)
+)
 
 // NewGate guards a gate. observe is told how long each Reserve took.
 func NewGate(gate interface {
 	commands.Gate
+	commands.Shortages
 	Peeker
 }, log *slog.Logger, observe func(took time.Duration)) *Gate {
-	return &Gate{Breaker: newBreaker("redis", log, ofGate), gate: gate, peek: gate, observe: observe}
+	return &Gate{Breaker: newBreaker("redis", log, ofGate), gate: gate, peek: gate, short: gate, observe: observe}
 }
 
 // Reserve is commands.Gate's. While the gate rests nothing happens.
@@ -46,6 +51,12 @@ func (g *Gate) Reserve(ctx context.Context, r commands.Reservation) (commands.Ve
 		return v, err
 	})
 	return v, asGateError(err)
+}
+
+// SoldOut is commands.Shortages'. While the gate rests nothing is known.
+func (g *Gate) SoldOut(ctx context.Context, r commands.Reservation) (bool, error) {
+	sold, err := through(g.Breaker, func() (bool, error) { return g.short.SoldOut(ctx, r) })
+	return sold, asGateError(err)
 }
 
 // Resolve is commands.Gate's, and always asked.

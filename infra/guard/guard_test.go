@@ -52,6 +52,10 @@ func (s *stub) Resolve(context.Context, domain.OrderRef, string) (commands.Resol
 	return commands.Resolution{}, nil
 }
 
+func (s *stub) SoldOut(context.Context, commands.Reservation) (bool, error) {
+	return true, s.now()
+}
+
 func (s *stub) Peek(context.Context, domain.Place, []string) (commands.Peeked, error) {
 	return commands.Peeked{}, s.now()
 }

@@ -21,6 +21,7 @@ type Known struct {
 	Alarms      []string // kinds
 	Findings    []string // kinds, of a reconciliation
 	Endpoints   []string // that have limits
+	Answers     []string // kinds, given without asking the gate to reserve
 }
 
 const other = "other"
@@ -59,6 +60,8 @@ type Metrics struct {
 	lanes  *prometheus.GaugeVec
 	kept   prometheus.Gauge
 
+	answers answersSide
+
 	queuedOrders, queuedOldest prometheus.Gauge
 
 	expired prometheus.Counter
@@ -75,6 +78,7 @@ func New(known Known) *Metrics {
 	m := &Metrics{registry: prometheus.NewRegistry(), known: known}
 	f := factory{m.registry}
 	m.serving(f)
+	m.answers = newAnswersSide(f)
 	m.recording(f)
 	m.following(f)
 	m.guards = newGuards()
@@ -132,6 +136,7 @@ func (m *Metrics) start() {
 	for _, kind := range append(slices.Clone(m.known.Alarms), other) {
 		m.alarms.WithLabelValues(kind)
 	}
+	m.answers.start(m.known.Answers)
 	m.read.start(m.known.Projections, m.known.Shards)
 	for _, kind := range append(slices.Clone(m.known.Findings), other) {
 		m.books.findings.WithLabelValues(kind)

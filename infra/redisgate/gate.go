@@ -28,6 +28,7 @@ type Gate struct {
 	scripts  scripts
 	opt      Options
 	lanes    [domain.Lanes]laneQueue
+	looks    [domain.Lanes]lookQueue
 	base     context.Context
 	cancel   context.CancelFunc
 	running  sync.WaitGroup
@@ -101,6 +102,7 @@ func (g *Gate) Pools() (sale, rest redis.PoolStats) {
 func (g *Gate) Close() error {
 	for i := range g.lanes {
 		g.lanes[i].close()
+		g.looks[i].close()
 	}
 	g.running.Wait()
 	g.cancel()

@@ -63,6 +63,9 @@ var keepSaleLua string
 //go:embed scripts/cut_journal.lua
 var cutJournalLua string
 
+//go:embed scripts/sold_out.lua
+var soldOutLua string
+
 //go:embed scripts/check.lua
 var checkLua string
 
@@ -81,7 +84,7 @@ func newScript(name, text string) script {
 
 // scripts is every script of the gate.
 type scripts struct {
-	reserve, resolve, order          script
+	reserve, soldOut, resolve, order script
 	applyStock, applySale, hold      script
 	closeLane, openLane, peek, check script
 	stubs, openHashes                script
@@ -92,7 +95,7 @@ type scripts struct {
 
 func newScripts() scripts {
 	return scripts{
-		reserve: newScript("reserve", reserveLua), resolve: newScript("resolve", resolveLua), order: newScript("order", orderLua),
+		reserve: newScript("reserve", reserveLua), soldOut: newScript("sold_out", soldOutLua), resolve: newScript("resolve", resolveLua), order: newScript("order", orderLua),
 		applyStock: newScript("apply_stock", applyStockLua), applySale: newScript("apply_sale", applySaleLua), hold: newScript("hold", holdLua),
 		closeLane: newScript("close_lane", closeLaneLua), openLane: newScript("open_lane", openLaneLua),
 		peek: newScript("peek", peekLua), check: newScript("check", checkLua),
@@ -115,5 +118,5 @@ func ScriptNames() []string {
 	for i := range all {
 		names[i] = all[i].name
 	}
-	return names
+	return append(names, s.soldOut.name)
 }

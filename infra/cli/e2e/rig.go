@@ -15,6 +15,7 @@ import (
 
 	"seckill/commands"
 	"seckill/domain"
+	"seckill/eventstore"
 	"seckill/eventstore/pgstore"
 	"seckill/infra/cli"
 	"seckill/infra/pg"
@@ -50,7 +51,9 @@ type NodeOptions struct {
 	Step    func(string)
 	// AppendStep is called at the points inside an append.
 	AppendStep func(string)
-	Journal    func(commands.Journal) commands.Journal
+	// Ahead is how far the node's clock is ahead of this machine's.
+	Ahead   time.Duration
+	Journal func(commands.Journal) commands.Journal
 }
 
 // Node is one process of an installation.
@@ -60,6 +63,8 @@ type Node struct {
 	Gate       *redisgate.Gate
 	Sales      *commands.Sales
 	Purchaser  *commands.Purchaser
+	Clock      *commands.GateClock
+	Known      counts // answers without the gate's Reserve, by kind
 	Finder     *commands.Finder
 	Orders     *commands.Orders
 	Views      *cli.Views
@@ -75,6 +80,27 @@ type Node struct {
 
 	pool *pgxpool.Pool
 	stop func()
+}
+
+// counts counts by kind.
+type counts struct {
+	mu sync.Mutex
+	n  map[string]int
+}
+
+func (c *counts) add(kind string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.n == nil {
+		c.n = map[string]int{}
+	}
+	c.n[kind]++
+}
+
+func (c *counts) of(kind string) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.n[kind]
 }
 
 // Alarms collects what was raised.
@@ -115,7 +141,8 @@ func (r *Rig) Node(t testing.TB, opts NodeOptions) *Node {
 	if err != nil {
 		t.Fatalf("load identity: %v", err)
 	}
-	store, err := pgstore.New(pool, r.Namespace, pgstore.Options{Step: opts.AppendStep})
+	n := &Node{Alarms: &Alarms{}}
+	store, err := pgstore.New(pool, r.Namespace, pgstore.Options{Step: opts.AppendStep, OnStored: func(stored []eventstore.Record) { n.Sales.Heard(stored) }})
 	if err != nil {
 		t.Fatalf("make the event store: %v", err)
 	}
@@ -127,9 +154,9 @@ func (r *Rig) Node(t testing.TB, opts NodeOptions) *Node {
 	if err != nil {
 		t.Fatalf("open the gate: %v", err)
 	}
-	n := &Node{Store: store, Gate: gate, Alarms: &Alarms{}, pool: pool}
+	n.Store, n.Gate, n.pool = store, gate, pool
 	n.Env = &commands.Env{
-		Store: uint8(identity.Store), Keys: cli.OrderKeys(identity), Now: time.Now, Random: rand.Reader,
+		Store: uint8(identity.Store), Keys: cli.OrderKeys(identity), Now: func() time.Time { return time.Now().Add(opts.Ahead) }, Random: rand.Reader,
 		NewID: uuid.New, Log: slog.New(slog.NewTextHandler(testWriter{t}, &slog.HandlerOptions{Level: slog.LevelWarn})), Step: opts.Step,
 	}
 	n.assemble(t, pool, r, opts)
@@ -153,15 +180,18 @@ func (n *Node) assemble(t testing.TB, pool *pgxpool.Pool, r *Rig, opts NodeOptio
 	n.Finder = &commands.Finder{
 		Env: n.Env, View: views, Changes: n.Projector.Changes(), Log: n.Store, Gate: n.Gate, Journal: n.Gate, Lost: n.Lost, Holds: n.Kept.Holds,
 	}
+	n.Clock = commands.NewGateClock(n.Env, n.Gate)
 	n.Orders = &commands.Orders{Env: n.Env, Log: n.Store, Follow: n.Follower, Finder: n.Finder}
-	n.Purchaser = commands.NewPurchaser(n.Env, n.Sales, n.Gate, n.Finder, n.Kept, commands.PurchaserOptions{})
+	n.Purchaser = commands.NewPurchaser(n.Env, n.Sales, n.Gate, n.Finder, n.Kept, commands.PurchaserOptions{
+		Clock: n.Clock, Shortages: n.Gate, OnKnown: n.Known.add,
+	})
 	n.Keeper = commands.NewKeeper(n.Env, n.Sales, n.Gate, n.Store, n.Follower,
 		cli.Locks{Pool: pool, Namespace: r.Namespace}, commands.KeeperOptions{Alarm: n.Alarms.Raise})
 	n.Operator = &commands.Operator{Env: n.Env, Sales: n.Sales, Log: n.Store, Gate: n.Gate, Follow: n.Follower, Preheat: n.Keeper.Preheat}
 	n.Reconciler = &commands.Reconciler{Env: n.Env, Sales: n.Sales, Log: n.Store, Gate: n.Gate, Views: views}
 	n.Repairer = n.newRepairer(pool, r, source)
 
-	parts := []func(context.Context) error{n.Kept.Run}
+	parts := []func(context.Context) error{n.Kept.Run, n.Clock.Run}
 	if !opts.APIOnly {
 		var journal commands.Journal = n.Gate
 		if opts.Journal != nil {

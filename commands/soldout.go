@@ -1,0 +1,108 @@
+package commands
+
+import (
+	"context"
+	"sync"
+
+	"seckill/domain"
+)
+
+// Shortages looks whether a purchase could be anything but sold out, for much less
+// than Reserve costs. Implementations: infra/redisgate, infra/memgate.
+type Shortages interface {
+	// SoldOut tells whether Reserve would have answered domain.SoldOut to this
+	// purchase at a moment while SoldOut ran. It looks at the gate itself, takes
+	// nothing and writes nothing. False says only that Reserve must judge. It must
+	// not be asked for a purchase that is not Eligible; Order, BodyHash, TraceID and
+	// Node do not matter. Errors are *GateError; nothing happened.
+	SoldOut(ctx context.Context, r Reservation) (bool, error)
+}
+
+// maxShort bounds how many items are remembered as short.
+const maxShort = 10_000
+
+// shortMarks remembers of which items the gate had too few a moment ago. A mark
+// refuses nobody: it says that asking Shortages first is worth it. So it cannot
+// outlive a shortage, whoever gives units back, wherever.
+type shortMarks struct {
+	mu    sync.RWMutex
+	least map[shortItem]int64 // the least quantity that was too much
+}
+
+type shortItem struct{ sale, sku string }
+
+// mark remembers a purchase that was told sold out. Of several lines nobody knows
+// which one was too much.
+func (m *shortMarks) mark(sale string, lines []domain.Line) {
+	if len(lines) != 1 {
+		return
+	}
+	item, quantity := shortItem{sale, lines[0].SKU}, lines[0].Quantity
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if known, ok := m.least[item]; ok && known <= quantity {
+		return
+	}
+	if m.least == nil || len(m.least) >= maxShort {
+		m.least = map[shortItem]int64{}
+	}
+	m.least[item] = quantity
+}
+
+// any tells whether a line asks for what was too much.
+func (m *shortMarks) any(sale string, lines []domain.Line) bool {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	if len(m.least) == 0 {
+		return false
+	}
+	for _, l := range lines {
+		if least, ok := m.least[shortItem{sale, l.SKU}]; ok && least <= l.Quantity {
+			return true
+		}
+	}
+	return false
+}
+
+// drop forgets the items of a purchase that may be bought again.
+func (m *shortMarks) drop(sale string, lines []domain.Line) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, l := range lines {
+		delete(m.least, shortItem{sale, l.SKU})
+	}
+}
+
+// soldOut tells whether a purchase of what ran short is still sold out, by a look at
+// the gate that began after the purchase arrived. Who may not buy for a reason that
+// is told before sold out is left to the gate. The error is a *domain.Problem.
+func (p *Purchaser) soldOut(ctx context.Context, sale *FoldedSale, req *PurchaseRequest) (bool, error) {
+	if p.opts.Shortages == nil || !p.short.any(sale.ID, req.Lines) || !onlyStockDecides(&sale.Sale, req) {
+		return false, nil
+	}
+	r := Reservation{
+		Buyer: req.Buyer, Lines: req.Lines, Items: sale.SKUs(), Eligible: true,
+		Place: domain.Place{Store: p.env.Store, Sale: sale.ID, Bucket: domain.HomeBucket(sale.ID, req.Buyer, sale.Terms.Buckets)},
+	}
+	if req.IdempotencyKey != "" {
+		r.Key = KeyDigest(req.Buyer, sale.ID, req.Route, req.IdempotencyKey)
+	}
+	asked, cancel := context.WithTimeout(ctx, p.opts.GateBudget)
+	defer cancel()
+	sold, err := p.opts.Shortages.SoldOut(asked, r)
+	if err != nil {
+		p.env.Log.Warn("gate did not answer", "trace_id", req.TraceID, "buyer_id", req.Buyer, "sale_id", req.Sale, "error", err)
+		return false, &domain.Problem{Code: domain.CodeBusy}
+	}
+	if !sold {
+		p.short.drop(sale.ID, req.Lines)
+	}
+	return sold, nil
+}
+
+// onlyStockDecides tells whether, as far as this node judges, nothing but the stock
+// stands between the buyer and the units. What the gate judges before the stock
+// SoldOut looks at itself.
+func onlyStockDecides(sale *domain.Sale, req *PurchaseRequest) bool {
+	return !sale.Terms.RequireTicket && sale.Terms.Tokens == 0 && eligible(sale.Terms.EligibleTiers, req.Tier)
+}

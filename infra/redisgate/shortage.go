@@ -1,0 +1,189 @@
+package redisgate
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"seckill/commands"
+	"seckill/domain"
+)
+
+var (
+	_ commands.Shortages = (*Gate)(nil)
+	_ commands.GateTime  = (*Gate)(nil)
+)
+
+// maxLooks bounds the purchases of one call of sold_out (measured: 200 µs).
+const maxLooks = 500
+
+// look is a purchase that asks whether it is sold out.
+type look struct {
+	r    *commands.Reservation
+	done chan struct{}
+	sold bool
+	err  error
+}
+
+// lookQueue gathers the looks of a lane as laneQueue gathers its purchases: what
+// waits when a call may start goes with it, and one call is under way at a time. So
+// every look is answered by a call that began after it came.
+type lookQueue struct {
+	mu      sync.Mutex
+	closed  bool
+	running bool
+	waiting []*look
+}
+
+func (q *lookQueue) close() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.closed = true
+	for _, l := range q.waiting {
+		l.err = nothing(errClosed)
+		close(l.done)
+	}
+	q.waiting = nil
+}
+
+// add queues l; start tells that the caller must start the worker, which is counted
+// in running already.
+func (q *lookQueue) add(l *look, running *sync.WaitGroup) (start bool, err error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.closed {
+		return false, nothing(errClosed)
+	}
+	q.waiting = append(q.waiting, l)
+	if q.running {
+		return false, nil
+	}
+	q.running = true
+	running.Add(1)
+	return true, nil
+}
+
+// take gives the looks of the next call: of one place, and of the same items. None
+// ends the worker.
+func (q *lookQueue) take() []*look {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.waiting) == 0 {
+		q.running, q.waiting = false, nil
+		return nil
+	}
+	first := q.waiting[0].r
+	var batch, rest []*look
+	for i, l := range q.waiting {
+		if len(batch) == maxLooks {
+			rest = append(rest, q.waiting[i:]...)
+			break
+		}
+		if l.r.Place == first.Place && slices.Equal(l.r.Items, first.Items) {
+			batch = append(batch, l)
+		} else {
+			rest = append(rest, l)
+		}
+	}
+	q.waiting = rest
+	return batch
+}
+
+// SoldOut looks whether a purchase is sold out: see commands.Shortages. Concurrent
+// looks of a lane share script calls.
+func (g *Gate) SoldOut(ctx context.Context, r commands.Reservation) (bool, error) {
+	if err := ctx.Err(); err != nil {
+		return false, nothing(err)
+	}
+	l := &look{r: &r, done: make(chan struct{})}
+	lane := r.Place.Lane()
+	start, err := g.looks[lane].add(l, &g.running)
+	if err != nil {
+		return false, err
+	}
+	if start {
+		go g.lookOut(lane)
+	}
+	select {
+	case <-l.done:
+		return l.sold, l.err
+	case <-ctx.Done():
+		return false, nothing(ctx.Err())
+	}
+}
+
+// lookOut makes calls until nothing waits.
+func (g *Gate) lookOut(lane int) {
+	defer g.running.Done()
+	for {
+		batch := g.looks[lane].take()
+		if len(batch) == 0 {
+			return
+		}
+		ctx, cancel := context.WithTimeout(g.base, g.opt.CallTimeout)
+		err := g.lookAt(ctx, lane, batch)
+		cancel()
+		for _, l := range batch {
+			l.err = err
+			close(l.done)
+		}
+	}
+}
+
+// lookAt makes one call for the batch and says who is sold out.
+func (g *Gate) lookAt(ctx context.Context, lane int, batch []*look) error {
+	first := batch[0].r
+	c := call{sale: true, script: g.scripts.soldOut, batch: len(batch), keys: append([]string{g.keys.lane(lane), g.keys.sale(first.Place)}, g.keys.stocks(first.Place, first.Items)...)}
+	c.args = append(make([]any, 0, 1+2*len(batch)), g.opt.ProcessToken)
+	whose := make([]int, 0, 2*len(batch)) // which look asked for a field
+	for i, l := range batch {
+		c.args, whose = append(c.args, "b:"+l.r.Buyer), append(whose, i)
+		if l.r.Key != "" {
+			c.args, whose = append(c.args, "k:"+l.r.Key), append(whose, i)
+		}
+	}
+	seen, err := g.runList(ctx, c, 0)
+	if err != nil || len(seen) == 0 {
+		return notHappened(err)
+	}
+	left := map[string]int64{}
+	for i, units := range list(seen[1]) {
+		left[first.Items[i]] = number(units)
+	}
+	known := make([]bool, len(batch))
+	for _, place := range list(seen[2]) {
+		known[whose[number(place)-1]] = true
+	}
+	for i, l := range batch {
+		l.sold = !known[i] && short(l.r.Lines, left, number(seen[0]))
+	}
+	return nil
+}
+
+// short tells whether lines within the limit ask for more than is left.
+func short(lines []domain.Line, left map[string]int64, limit int64) bool {
+	return domain.Units(lines) <= limit && slices.ContainsFunc(lines, func(l domain.Line) bool {
+		units, ok := left[l.SKU]
+		return ok && units < l.Quantity
+	})
+}
+
+// notHappened is err of a call that changes nothing: whatever became of it, nothing
+// happened.
+func notHappened(err error) error {
+	if err == nil {
+		return nil
+	}
+	return nothing(err)
+}
+
+// Time gives the clock of Redis: see commands.GateTime.
+func (g *Gate) Time(ctx context.Context) (time.Time, error) {
+	now, err := g.sale.Time(ctx).Result()
+	if err != nil {
+		return time.Time{}, nothing(fmt.Errorf("read the clock of Redis: %w", err))
+	}
+	return now, nil
+}
