@@ -135,3 +135,13 @@ func TestAListenerOutsideHasNoRoutesOfOperators(t *testing.T) {
 		got.problem(404, domain.CodeNotFound)
 	}
 }
+
+func TestHeadersBeyondTheirBoundAreRefused(t *testing.T) {
+	h := newHouse(t, nil)
+	if got := h.ask(http.MethodGet, "/api/v1/sales", "", "X-Junk", strings.Repeat("a", 16<<10)); got.Status != 200 {
+		t.Errorf("16 KiB of headers: got %d, want 200", got.Status)
+	}
+	if got := h.ask(http.MethodGet, "/api/v1/sales", "", "X-Junk", strings.Repeat("a", 64<<10)); got.Status != http.StatusRequestHeaderFieldsTooLarge {
+		t.Errorf("64 KiB of headers: got %d, want 431", got.Status)
+	}
+}
