@@ -148,11 +148,18 @@ func (c *Cleanup) record(ctx context.Context, id string, run *CleanupRun) (Clean
 		if err == nil {
 			err = c.append(ctx, run, ticked)
 		}
-		if err != nil && !errors.Is(err, errCutMoved) {
+		if err != nil && !errors.Is(err, errCutMoved) && !c.overtaken(ctx, id) {
 			return CleanReport{}, err
 		}
 	}
 	return CleanReport{}, &domain.Problem{Code: domain.CodeVersionConflict}
+}
+
+// overtaken tells whether somebody else has cleaned the sale up meanwhile: then a
+// check that does not hold met what he took away.
+func (c *Cleanup) overtaken(ctx context.Context, id string) bool {
+	sale, err := c.Sales.Fold(ctx, id)
+	return err == nil && sale.Cleaned
 }
 
 func (c *Cleanup) check(ctx context.Context, run *CleanupRun) ([]domain.CleanItem, error) {
@@ -170,6 +177,9 @@ func (c *Cleanup) check(ctx context.Context, run *CleanupRun) ([]domain.CleanIte
 // append ends the sale's stream, if it and the lanes of the sale are still as
 // they were looked at.
 func (c *Cleanup) append(ctx context.Context, run *CleanupRun, ticked []domain.CleanItem) error {
+	if run.Sale.Cleaned { // by somebody else, while this was looked at
+		return errCutMoved
+	}
 	stream := domain.SaleStream(run.Sale.ID)
 	ev, err := c.Env.newEvent(run.Sale.Clean(ticked, run.Actor.Note, run.Actor.By), run.Sale.ID, "", Meta{TraceID: run.Actor.TraceID, By: run.Actor.By})
 	if err != nil {

@@ -79,6 +79,7 @@ func (a *app) newCleanup() *commands.Cleanup {
 		Env: a.env, Sales: a.sales, Log: a.sink, Keeper: a.keeper, Gate: a.gate, Close: a.operator.Close,
 		Drift: DriftOf(a.reconciler), Parts: LogParts{a.sink},
 	})
+	list.Before(commands.TallyItem{Env: a.env, Log: a.sink})
 	list.Before(commands.StatementItem{Keeper: statementFiles{stater: a.closer, dir: a.settings.StatementDir}})
 	return list
 }
