@@ -112,7 +112,7 @@ var codes = map[Code]codeText{
 	CodeIdempotencyMismatch: {KindInvalid, "Key used with another request", "This Idempotency-Key was used with another request.", "该 Idempotency-Key 已用于另一个请求。"},
 	CodeTooEarly:            {KindEarly, "Too early", "The sale has not opened yet.", "活动尚未开始。"},
 	CodeRateLimited:         {KindLimited, "Too many attempts", "Too many attempts; please wait a moment.", "操作过于频繁，请稍候再试。"},
-	CodeBusy:                {KindUnavailable, "Busy", "We are very busy; please try again in a moment. Nothing was bought.", "系统繁忙，请稍后再试，本次未产生订单。"},
+	CodeBusy:                {KindUnavailable, "Busy", "We are very busy; please try again in a moment. Trying again never buys twice.", "系统繁忙，请稍后再试；重试不会重复下单。"},
 	CodeNotReady:            {KindUnavailable, "Not ready", "This is not ready yet; please try again in a moment.", "尚未准备就绪，请稍后再试。"},
 	CodePaused:              {KindUnavailable, "Paused", "The sale is paused for a moment.", "活动已暂停，请稍候。"},
 	CodeWrongState:          {KindConflict, "Wrong state", "The order's state does not allow this.", "订单当前状态不支持此操作。"},
