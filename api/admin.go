@@ -20,6 +20,7 @@ type AdminSaleView struct {
 	EligibleTiers  []string        `json:"eligible_tiers" nullable:"false"`
 	RequireTicket  bool            `json:"require_ticket"`
 	AutoOpen       bool            `json:"auto_open"`
+	Confirmed      bool            `json:"confirmed" doc:"Whether it may open at its time: by itself (auto_open), or because it was confirmed as it stands"`
 	Pauses         []string        `json:"pauses" nullable:"false" doc:"Why nothing is sold: operator, drift, recovery. Each is taken away by itself"`
 	Items          []AdminItemView `json:"items" nullable:"false"`
 }
@@ -44,7 +45,7 @@ func (s *Server) adminView(ctx context.Context, sale commands.FoldedSale) AdminS
 	v := AdminSaleView{
 		SaleView: saleView(answer), OrdersPerBuyer: t.OrdersPerBuyer, Rebuy: t.Rebuy, Buckets: t.Buckets, Tokens: t.Tokens,
 		PaymentWindow: t.PaymentWindow, EligibleTiers: append([]string{}, t.EligibleTiers...), RequireTicket: t.RequireTicket,
-		AutoOpen: t.AutoOpen, Pauses: make([]string, len(pauses)), Items: make([]AdminItemView, len(t.Items)),
+		AutoOpen: t.AutoOpen, Confirmed: sale.MayOpen(), Pauses: make([]string, len(pauses)), Items: make([]AdminItemView, len(t.Items)),
 	}
 	for i, p := range pauses {
 		v.Pauses[i] = string(p)
@@ -160,7 +161,7 @@ type SaleBody struct {
 	PaymentWindow  int64      `json:"payment_window,omitempty" minimum:"1" maximum:"2592000" doc:"Seconds to pay; 900 when left out"`
 	EligibleTiers  []string   `json:"eligible_tiers,omitempty" maxItems:"100" doc:"Everybody when left out"`
 	RequireTicket  bool       `json:"require_ticket,omitempty"`
-	AutoOpen       *bool      `json:"auto_open,omitempty" doc:"true when left out"`
+	AutoOpen       *bool      `json:"auto_open,omitempty" doc:"true when left out; false: it opens only after a confirmation that follows a clean preheat"`
 	Items          []ItemBody `json:"items" nullable:"false" minItems:"1" maxItems:"100"`
 }
 

@@ -183,6 +183,7 @@ type house struct {
 	operator  *fakeOperator
 	orders    *fakeOrders
 	switches  fakeSwitches
+	preheats  fakePreheats
 	log       *logBuffer
 	server    *Server
 	url       string
@@ -217,7 +218,7 @@ func newHouse(t testing.TB, change func(*Deps, *Options)) *house {
 		t.Fatal(err)
 	}
 	deps := Deps{
-		Purchaser: h.purchaser, Finder: h.finder, Shower: h.shower, Operator: h.operator, Cleanup: fakeCleanup(nil), Reconciler: fakeReconciler(nil), Rehydrator: fakeRehydrator{}, Switches: &h.switches, Verifier: verifier,
+		Purchaser: h.purchaser, Finder: h.finder, Shower: h.shower, Operator: h.operator, Cleanup: fakeCleanup(nil), Reconciler: fakeReconciler(nil), Rehydrator: fakeRehydrator{}, Reviser: h.operator, Preheats: &h.preheats, Switches: &h.switches, Verifier: verifier,
 		Log: slog.New(slog.NewJSONHandler(h.log, nil)), Now: time.Now,
 		Prover: fakeProver(nil), Stater: fakeStater(nil), Orders: h.orders, Providers: testProviders(),
 	}

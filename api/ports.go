@@ -54,6 +54,18 @@ type Operator interface {
 	Release(ctx context.Context, r commands.Release, actor commands.Actor) (commands.Released, error)
 }
 
+// Reviser changes what a sale says, and lets one open that waits for that.
+type Reviser interface {
+	Revise(ctx context.Context, r commands.Revision, actor commands.Actor) (commands.FoldedSale, error)
+	Confirm(ctx context.Context, sale string, actor commands.Actor) (commands.FoldedSale, error)
+}
+
+// Preheats make the gate ready for a sale, and say whether it is.
+type Preheats interface {
+	Full(ctx context.Context, sale string, actor commands.Actor) (commands.PreheatReport, error)
+	Verify(ctx context.Context, sale string) (commands.PreheatReport, error)
+}
+
 // Rehydrator builds the gate of a sale again from the log.
 type Rehydrator interface {
 	Rehydrate(ctx context.Context, sale string, tell func(commands.RehydrateProgress)) (commands.Rehydration, error)

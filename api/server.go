@@ -30,6 +30,8 @@ type Deps struct {
 	Reconciler Reconciler
 	// Rehydrator serves the route of a rehydration; without it there is none.
 	Rehydrator Rehydrator
+	Reviser    Reviser
+	Preheats   Preheats
 	Switches   Switches
 	Verifier   Verifier
 	Log        *slog.Logger
@@ -62,6 +64,8 @@ func (d Deps) validate() error {
 	need(d.Shower != nil, "Shower")
 	need(d.Operator != nil, "Operator")
 	need(d.Cleanup != nil, "Cleanup")
+	need(d.Reviser != nil, "Reviser")
+	need(d.Preheats != nil, "Preheats")
 	need(d.Reconciler != nil, "Reconciler")
 	need(d.Switches != nil, "Switches")
 	need(d.Verifier != nil, "Verifier")

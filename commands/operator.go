@@ -54,7 +54,6 @@ func notYet(t domain.SaleTerms) []domain.FieldError {
 	refuse(t.Buckets > 1, "buckets", "this version serves one bucket only")
 	refuse(t.Tokens > 0, "tokens", "this version hands out no purchase tickets")
 	refuse(t.RequireTicket, "require_ticket", "this version hands out no purchase tickets")
-	refuse(!t.AutoOpen, "auto_open", "this version opens every sale by itself")
 	for i, item := range t.Items {
 		refuse(len(item.Release) > 0, fmt.Sprintf("items[%d].release", i), "this version releases the whole stock at once")
 	}

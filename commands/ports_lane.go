@@ -19,6 +19,17 @@ const (
 	HashStub
 )
 
+// String names the state for people.
+func (s HashState) String() string {
+	switch s {
+	case HashOpen:
+		return "open"
+	case HashStub:
+		return "stub"
+	}
+	return "missing"
+}
+
 // LaneState is a look at a lane of the gate.
 type LaneState struct {
 	Exists bool

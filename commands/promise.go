@@ -46,9 +46,12 @@ func (p *Promises) Keep(ctx context.Context, ref domain.OrderRef, r Reservation)
 	if err != nil {
 		return false, err
 	}
-	terms := sale.Judged()
-	if len(terms.Overdraft) == 0 || sale.Cleaned {
+	if len(sale.Judged().Overdraft) == 0 || sale.Cleaned {
 		return false, nil
+	}
+	terms, err := p.termsOf(ctx, sale)
+	if err != nil {
+		return false, err
 	}
 	lane := r.Place.Lane()
 	epoch, err := p.awaitRecorded(ctx, lane)
@@ -72,6 +75,23 @@ func (p *Promises) Keep(ctx context.Context, ref domain.OrderRef, r Reservation)
 		return false, ErrUnresolved
 	}
 	return err == nil, err
+}
+
+// termsOf gives the terms that a promise of the sale is judged and priced by. Once
+// it has opened its prices and limits stay (Operator.Revise), but a switch may have
+// lifted the limit when the promise was made: the widest that ever stood counts, as
+// in a reconciliation.
+func (p *Promises) termsOf(ctx context.Context, sale FoldedSale) (domain.Terms, error) {
+	terms, ever := sale.Judged(), newBooks(sale)
+	err := eachRecord(ctx, p.Sales.store, domain.SaleStream(sale.ID), 0, func(r *eventstore.Record) error {
+		ev, err := decode(r)
+		if err == nil {
+			ever.addTerms(ev)
+		}
+		return err
+	})
+	terms.LimitPerBuyer, terms.OrdersPerBuyer = max(terms.LimitPerBuyer, ever.limit), max(terms.OrdersPerBuyer, ever.allowed)
+	return terms, err
 }
 
 // awaitRecorded waits until all that the gate has accepted by now is recorded, and

@@ -73,6 +73,26 @@ type SalePreheated struct {
 	Bucket int    `json:"bucket"`
 }
 
+// SaleChecked says what a preheat found of a sale that waits for a confirmation:
+// everything the gate holds of it was compared with the log at a version of this
+// stream. It is written only where it changes whether the sale may be confirmed.
+type SaleChecked struct {
+	SaleID      string `json:"sale_id"`
+	Version     int64  `json:"version"`
+	Keys        int    `json:"keys"`
+	Differences int    `json:"differences"`
+	By          string `json:"by,omitempty"`
+}
+
+// SaleConfirmed lets a sale open that does not open by itself: somebody read a
+// clean preheat of the terms at a version of this stream.
+type SaleConfirmed struct {
+	SaleID  string `json:"sale_id"`
+	Version int64  `json:"version"`
+	Note    string `json:"note,omitempty"`
+	By      string `json:"by,omitempty"`
+}
+
 // SalePaused adds a reason for which nothing is sold.
 type SalePaused struct {
 	SaleID string      `json:"sale_id"`

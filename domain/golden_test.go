@@ -22,6 +22,8 @@ var update = flag.Bool("update", false, "write golden states that are missing")
 var happenedBefore = map[string][]string{
 	"sale.revised":      {"sale.scheduled"},
 	"sale.preheated":    {"sale.scheduled"},
+	"sale.checked":      {"sale.scheduled"},
+	"sale.confirmed":    {"sale.scheduled"},
 	"sale.paused":       {"sale.scheduled"},
 	"sale.resumed":      {"sale.scheduled", "sale.paused"},
 	"sale.closed":       {"sale.scheduled"},

@@ -38,6 +38,7 @@ type Case struct {
 	Known       map[string]bool // stock streams that are open; another one is NotReady
 	Paused      bool
 	Closed      bool
+	Waits       bool // for a confirmation, without which it does not open
 	OpensAt     time.Time
 	ClosesAt    time.Time
 	Now         time.Time
@@ -92,6 +93,8 @@ func judgeSale(c *Case) Outcome {
 		return TooEarly
 	case !c.Now.Before(c.ClosesAt):
 		return Ended
+	case c.Waits:
+		return Paused
 	case !c.Eligible:
 		return NotEligible
 	}

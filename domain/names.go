@@ -13,6 +13,8 @@ import (
 func (*SaleScheduled) EventType() string   { return "sale.scheduled" }
 func (*SaleRevised) EventType() string     { return "sale.revised" }
 func (*SalePreheated) EventType() string   { return "sale.preheated" }
+func (*SaleChecked) EventType() string     { return "sale.checked" }
+func (*SaleConfirmed) EventType() string   { return "sale.confirmed" }
 func (*SalePaused) EventType() string      { return "sale.paused" }
 func (*SaleResumed) EventType() string     { return "sale.resumed" }
 func (*SaleClosed) EventType() string      { return "sale.closed" }
@@ -42,6 +44,8 @@ var stored = newForms(
 	formOf[SaleScheduled](),
 	formOf[SaleRevised](),
 	formOf[SalePreheated](),
+	formOf[SaleChecked](),
+	formOf[SaleConfirmed](),
 	formOf[SalePaused](),
 	formOf[SaleResumed](),
 	formOf[SaleClosed](),

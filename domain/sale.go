@@ -31,6 +31,11 @@ type Sale struct {
 	Closed    bool
 	Cleaned   bool
 	Switches  []SaleSwitch `json:",omitempty"`
+	// Checked: the last preheat of these terms found everything as the log says.
+	// Confirmed: somebody let these terms open. Both are known of a sale that does
+	// not open by itself.
+	Checked   bool `json:",omitempty"`
+	Confirmed bool `json:",omitempty"`
 }
 
 // FoldSale brings s forward by one event of its stream.
@@ -39,7 +44,14 @@ func (s Sale) FoldSale(e Event) Sale {
 	switch e := e.(type) {
 	case *SaleScheduled:
 		s.ID, s.Terms = e.SaleID, e.SaleTerms
+	case *SaleChecked:
+		s.Checked = e.Differences == 0
+	case *SaleConfirmed:
+		s.Confirmed = true
 	case *SaleRevised:
+		if !onlyTextsAndEnd(changes(s.Terms, e.SaleTerms)) {
+			s.Checked, s.Confirmed = false, false
+		}
 		s.Terms = e.SaleTerms
 	case *SalePreheated:
 		if !slices.Contains(s.Preheated, e.Bucket) {
@@ -73,7 +85,7 @@ func (s Sale) StateAt(now time.Time) SaleState {
 		return SaleStateEnded
 	case s.Halted():
 		return SaleStatePaused
-	case now.Before(s.Terms.OpensAt):
+	case now.Before(s.Terms.OpensAt) || !s.MayOpen():
 		return SaleStateScheduled
 	}
 	return SaleStateOpen

@@ -14,7 +14,7 @@ func goodTerms() SaleTerms {
 	opens := time.Date(2026, 11, 1, 1, 30, 0, 0, time.FixedZone("", -4*3600))
 	return SaleTerms{
 		Title: "秋季大促", OpensAt: opens, ClosesAt: opens.Add(time.Hour), LimitPerBuyer: 2, OrdersPerBuyer: 1,
-		Strategy: StrategyRedisAsync, Buckets: 4, PaymentWindow: 900,
+		Strategy: StrategyRedisAsync, Buckets: 4, PaymentWindow: 900, AutoOpen: true,
 		Items: []ItemTerms{
 			{SKU: "mug", Title: "Mug", Price: Money{1990, "CNY"}, Stock: 10, Release: []Tranche{{opens.Add(time.Minute), 4}}},
 			{SKU: "cup", Price: Money{0, "CNY"}, Stock: 0},

@@ -111,6 +111,7 @@ func (w *walk) step() {
 		w.catchup, w.giveBack, w.giveBack, w.writeOff, w.refuse, w.units, w.steer, w.hold, w.recover, w.closeOnly, w.openOnly, w.reset,
 		w.preheat, w.preheat, w.fault, w.fault)(show)
 	w.peek(show, append(show.Sale.SKUs(), "missing")...)
+	w.check(w.Inspect(w.ctx, show.Place, append(show.Sale.SKUs(), "missing")))
 }
 
 func (w *walk) buy(show *Show) {

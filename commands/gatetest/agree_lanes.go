@@ -12,7 +12,8 @@ import (
 // steer changes a sale in the log.
 func (w *walk) steer(show *Show) {
 	id := show.Place.Sale
-	early, late := w.terms, w.terms
+	early, late, waits := w.terms, w.terms, w.terms
+	waits.AutoOpen = false
 	early.OpensAt, early.ClosesAt = early.OpensAt.Add(-3*time.Hour), early.OpensAt.Add(-2*time.Hour)
 	late.OpensAt, late.ClosesAt = late.ClosesAt.Add(2*time.Hour), late.ClosesAt.Add(3*time.Hour)
 	e := oneOf[domain.Event](w, "steer",
@@ -20,7 +21,8 @@ func (w *walk) steer(show *Show) {
 		&domain.SaleResumed{SaleID: id, Reason: domain.PausedByOperator}, &domain.SaleResumed{SaleID: id, Reason: domain.PausedByDrift},
 		&domain.SaleRevised{SaleID: id, SaleTerms: early}, &domain.SaleRevised{SaleID: id, SaleTerms: late},
 		&domain.SaleRevised{SaleID: id, SaleTerms: w.terms}, &domain.SaleRevised{SaleID: id, SaleTerms: w.terms},
-		&domain.SaleRevised{SaleID: id, SaleTerms: w.terms}, &domain.SaleClosed{SaleID: id})
+		&domain.SaleRevised{SaleID: id, SaleTerms: w.terms}, &domain.SaleRevised{SaleID: id, SaleTerms: waits},
+		&domain.SaleConfirmed{SaleID: id}, &domain.SaleConfirmed{SaleID: id}, &domain.SaleClosed{SaleID: id})
 	if w.pick("really", 2) == 0 { // most sales should sell
 		w.Say(show, e)
 	}

@@ -53,6 +53,9 @@ func timeless(tb testing.TB, v any) any {
 	case commands.Peeked:
 		v.Lane = timeless(tb, v.Lane).(commands.LaneState)
 		return v
+	case commands.Inspection:
+		v.Lane = timeless(tb, v.Lane).(commands.LaneState)
+		return v
 	case commands.JournalEntry:
 		body, err := commands.DecodeEntry(v.Body)
 		if err != nil {

@@ -58,7 +58,7 @@ func (s *Stage) Schedule(change func(*domain.SaleTerms), stocks ...int64) *Show 
 	s.made++
 	show := &Show{Place: domain.Place{Store: 1, Sale: domain.SaleNumber(s.made).ID()}}
 	now := s.lane(show.Place.Lane()).Now
-	terms := domain.SaleTerms{Title: "a sale", OpensAt: now.Add(-time.Hour), ClosesAt: now.Add(time.Hour)}.WithDefaults()
+	terms := domain.SaleTerms{Title: "a sale", OpensAt: now.Add(-time.Hour), ClosesAt: now.Add(time.Hour), AutoOpen: true}.WithDefaults()
 	for i := range stocks {
 		terms.Items = append(terms.Items, domain.ItemTerms{SKU: string(rune('A' + i)), Price: domain.Money{Minor: 100, Currency: "CNY"}, Stock: stocks[i]})
 	}

@@ -22,6 +22,7 @@ type Ports interface {
 	commands.Holder
 	commands.Scanner
 	commands.Cleaner
+	commands.Inspector
 }
 
 // Subject is a gate under test, empty and used by nobody else.
@@ -51,6 +52,7 @@ func Run(t *testing.T, maker Maker) {
 		{"Apply", testApply},
 		{"Lanes", testLanes},
 		{"Preheat", testPreheat},
+		{"Confirm", testConfirm},
 		{"Scan", testScan},
 		{"Shortages", testShortages},
 		{"Clean", testClean},

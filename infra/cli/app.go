@@ -61,6 +61,7 @@ type app struct {
 	closer     *commands.Closer
 	repairer   *commands.Repairer
 	cleanup    *commands.Cleanup
+	preheats   *commands.Preheats
 	limits     *limiting // nil without the api role
 	switches   *commands.Switchboard
 
@@ -178,6 +179,7 @@ func (a *app) assemble() error {
 	a.reconciler = &commands.Reconciler{Env: a.env, Sales: a.sales, Log: a.sink, Gate: a.gate, Views: a.views}
 	a.repairer = a.newRepairer()
 	a.cleanup = a.newCleanup()
+	a.preheats = a.newPreheats()
 	return nil
 }
 

@@ -30,7 +30,8 @@ type program struct {
 	Demo        demoCmd        `cmd:"" help:"Run a whole flash sale on this machine and prove the result."`
 	Serve       serveCmd       `cmd:"" help:"Run the service, or some of its parts."`
 	Migrate     migrateCmd     `cmd:"" help:"Bring the schema up to this program, or tell where it stands."`
-	Sale        saleCmd        `cmd:"" help:"Create, list, show, close, pause and resume sales."`
+	Sale        saleCmd        `cmd:"" help:"Create, list, show, revise, confirm, close, pause and resume sales."`
+	Preheat     preheatCmd     `cmd:"" help:"Make the gate ready for a sale, and compare everything it holds with the log."`
 	Switch      switchCmd      `cmd:"" help:"List switches, and turn them on and off in a hurry."`
 	Order       orderCmd       `cmd:"" help:"Show, cancel and pay orders."`
 	Simulator   simulatorCmd   `cmd:"" help:"Stand for a payment provider, for a look and for tests: no money moves."`

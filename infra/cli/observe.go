@@ -16,7 +16,7 @@ import (
 var gateScripts = [...]string{
 	"sold_out",
 	"reserve", "resolve", "order", "peek", "apply_stock", "apply_sale", "hold", "close_lane", "open_lane",
-	"stubs", "open_hashes", "new_sale", "reset_stock", "open_preheated", "check", "records",
+	"stubs", "open_hashes", "new_sale", "reset_stock", "open_preheated", "inspect", "check", "records",
 }
 
 func newMetrics() *obs.Metrics {

@@ -138,7 +138,7 @@ func TestAPastIsPrintedInThreeForms(t *testing.T) {
 	price := domain.Money{Minor: 1990, Currency: "CNY"}
 	past := &commands.Past{
 		At: eventstore.Mark{Number: 4}, RecordedAt: at, Events: 4,
-		Sales:  []*commands.PastSale{{Sale: domain.Sale{ID: "28t5cy4t", Version: 1, Terms: domain.SaleTerms{Title: "=mugs", OpensAt: at, ClosesAt: at.Add(time.Hour)}}}},
+		Sales:  []*commands.PastSale{{Sale: domain.Sale{ID: "28t5cy4t", Version: 1, Terms: domain.SaleTerms{Title: "=mugs", AutoOpen: true, OpensAt: at, ClosesAt: at.Add(time.Hour)}}}},
 		Stocks: []*commands.PastStock{{Key: domain.StockKey{Sale: "28t5cy4t", SKU: "mug"}, Account: domain.Account{Version: 2, Released: 5, Reserved: 2}}},
 		Orders: []*commands.PastOrder{
 			{PlacedAt: at, Order: domain.Order{ID: "o1", Status: domain.OrderStatusPlaced, BuyerID: "ann", Amount: price, Lines: []domain.OrderLine{{SKU: "mug", Quantity: 2, Price: price}}}},

@@ -22,6 +22,8 @@ type saleCmd struct {
 	Create  saleCreateCmd  `cmd:"" help:"Schedule a sale."`
 	List    saleListCmd    `cmd:"" help:"List every sale."`
 	Show    saleShowCmd    `cmd:"" help:"Show one sale."`
+	Revise  saleReviseCmd  `cmd:"" help:"Change what a sale says."`
+	Confirm saleConfirmCmd `cmd:"" help:"Let a sale open that waits for that, after a clean preheat."`
 	Release saleReleaseCmd `cmd:"" help:"Put more units of an item on sale."`
 	Close   saleCloseCmd   `cmd:"" help:"End a sale for good."`
 	Pause   salePauseCmd   `cmd:"" help:"Stop selling for a while."`
@@ -199,9 +201,13 @@ func (s *saleReleaseCmd) Run(c console) error {
 	})
 }
 
+type saleConfirmCmd struct{ steering }
 type saleCloseCmd struct{ steering }
 type salePauseCmd struct{ steering }
 type saleResumeCmd struct{ steering }
+
+// Run lets a sale open.
+func (s *saleConfirmCmd) Run(c console) error { return s.do(c, "confirmation") }
 
 // Run ends a sale.
 func (s *saleCloseCmd) Run(c console) error { return s.do(c, "close") }

@@ -34,6 +34,7 @@ var (
 	_ commands.Holder    = (*Gate)(nil)
 	_ commands.Scanner   = (*Gate)(nil)
 	_ commands.Cleaner   = (*Gate)(nil)
+	_ commands.Inspector = (*Gate)(nil)
 )
 
 // New makes an empty gate for the lanes of an event store. clock is the gate's

@@ -56,7 +56,7 @@ func (g *Gate) now() time.Time { return time.UnixMicro(g.clock().UnixMicro()).UT
 func (g *Gate) caseOf(l *lane, s *sale, r *commands.Reservation, now time.Time) *domain.Case {
 	c := &domain.Case{
 		Orders: s.ordersOf(l, r), Ready: g.selling(l), Now: now, Terms: s.fold.Judged(),
-		Paused: s.fold.Halted() || s.hold == domain.Paused, Closed: s.fold.Ended() || s.hold == domain.Ended,
+		Paused: s.fold.Halted() || s.hold == domain.Paused, Closed: s.fold.Ended() || s.hold == domain.Ended, Waits: !s.fold.MayOpen(),
 		OpensAt: micro(s.fold.Terms.OpensAt), ClosesAt: micro(s.fold.Terms.ClosesAt),
 		Eligible: r.Eligible, BodyHash: r.BodyHash, Lines: r.Lines, TicketState: domain.Reserved,
 		Left: map[string]int64{}, Known: map[string]bool{},

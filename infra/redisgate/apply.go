@@ -2,7 +2,6 @@ package redisgate
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"seckill/commands"
@@ -70,25 +69,15 @@ func stockArgs(p commands.StockPage) ([]any, error) {
 
 // ApplySale brings a sale's record forward: see commands.Applier.
 func (g *Gate) ApplySale(ctx context.Context, p commands.SalePage) (commands.Applied, error) {
-	judged := p.Sale.Judged()
-	terms, err := json.Marshal(judged)
+	fields, err := commands.SaleFields(p.Sale)
 	if err != nil {
-		return commands.Applied{}, nothing(fmt.Errorf("write the terms of sale %s: %w", p.Place.Sale, err))
+		return commands.Applied{}, nothing(err)
 	}
-	t := p.Sale.Terms
-	flag := func(b bool) string {
-		if b {
-			return "1"
-		}
-		return "0"
+	args := []any{p.From.String(), p.To.String()}
+	for _, f := range fields {
+		args = append(args, f.Name, f.Value)
 	}
-	l, err := g.runList(ctx, call{
-		script: g.scripts.applySale, batch: 1, keys: []string{g.keys.sale(p.Place)},
-		args: []any{p.From.String(), p.To.String(), "terms", string(terms),
-			"opens", t.OpensAt.UnixMicro(), "closes", t.ClosesAt.UnixMicro(), "limit", judged.LimitPerBuyer,
-			"orders_per_buyer", t.OrdersPerBuyer, "rebuy", flag(t.Rebuy),
-			"paused", flag(p.Sale.Halted()), "closed", flag(p.Sale.Ended())},
-	}, 3)
+	l, err := g.runList(ctx, call{script: g.scripts.applySale, batch: 1, keys: []string{g.keys.sale(p.Place)}, args: args}, 3)
 	if err != nil {
 		return commands.Applied{}, err
 	}

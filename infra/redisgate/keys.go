@@ -12,7 +12,8 @@ import (
 //	                                       cut, cut_digest once the journal was cut: the last entry that went
 //	<ns>:{…}:journal                       stream: ids epoch-n, fields b (body) and d (digest after it)
 //	<ns>:{…}:sale:<sale>:<bucket>          hash: state, applied, terms, opens, closes (µs), limit, orders_per_buyer,
-//	                                       rebuy, paused, closed, hold, token; and
+//	                                       rebuy, paused, closed, waits (for a confirmation; absent: it does not),
+//	                                       hold, token; and
 //	                                       o:<order> = letter|entry|items|buyer (A accepted, E ended, T tombstone, R refused),
 //	                                       b:<buyer> = order ids in the order of their entries,
 //	                                       k:<key>   = order|body hash

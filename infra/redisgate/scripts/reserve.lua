@@ -52,7 +52,7 @@ while at <= #ARGV do
   local sale = groups[ARGV[at]].sale
   local names = sale.names
   if not names then
-    names = {'state', 'terms', 'opens', 'closes', 'limit', 'orders_per_buyer', 'rebuy', 'paused', 'closed', 'hold'}
+    names = {'state', 'terms', 'opens', 'closes', 'limit', 'orders_per_buyer', 'rebuy', 'paused', 'closed', 'hold', 'waits'}
     sale.names = names
   end
   local n = #names
@@ -148,6 +148,7 @@ local function judge(at, group)
   if sale.paused then return -5 end
   if now < sale.opens then return -3, '', int(sale.opens) end
   if now >= sale.closes then return -4 end
+  if f.waits == '1' then return -5 end
   if ARGV[at + ELIGIBLE] ~= '1' then return -6 end
   local units = list and net_units(group, list) or 0
   local last = at + LINES + 2 * num[ARGV[at + COUNT]] - 1

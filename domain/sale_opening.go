@@ -1,0 +1,126 @@
+package domain
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// MayOpen tells whether the sale opens at its time: by itself, or because it was
+// confirmed as it stands.
+func (s Sale) MayOpen() bool { return s.Terms.AutoOpen || s.Confirmed }
+
+// OpenAt tells whether the sale has opened at a time of the gate's clock, and so
+// may have been bought from. A pause does not undo it.
+func (s Sale) OpenAt(now time.Time) bool { return s.MayOpen() && !now.Before(s.Terms.OpensAt) }
+
+// Check notes what a preheat found, where that changes whether the sale may be
+// confirmed; nil otherwise, also of a sale that opens by itself.
+func (s Sale) Check(keys, differences int, by string) Event {
+	if s.Terms.AutoOpen || s.Closed || s.Cleaned || s.Checked == (differences == 0) {
+		return nil
+	}
+	return &SaleChecked{SaleID: s.ID, Version: s.Version, Keys: keys, Differences: differences, By: by}
+}
+
+// Confirm lets the sale open; nil where nothing waits for that. Whether Checked
+// holds its caller looks at.
+func (s Sale) Confirm(note, by string) Event {
+	if s.MayOpen() || s.Closed || s.Cleaned {
+		return nil
+	}
+	return &SaleConfirmed{SaleID: s.ID, Version: s.Version, Note: note, By: by}
+}
+
+// Reasons for which a field of a sale keeps what it says.
+const (
+	settledReason = "is settled when the sale is scheduled"
+	stockReason   = "is not changed here: release units instead"
+	openedReason  = "cannot change any more: the sale has opened"
+)
+
+// Revise decides on other terms for the sale. It gives the event, nil where
+// nothing would change; or every field that may not change: what the stock is made
+// of never does, and once the sale has opened only closes_at and texts do. So all
+// purchases of a sale are judged by the same prices and limits. Whether the terms
+// can be served is ValidateTerms'.
+func (s Sale) Revise(terms SaleTerms, opened bool, by string) (Event, []FieldError) {
+	all := changes(s.Terms, terms)
+	var bad []FieldError
+	for _, c := range all {
+		switch {
+		case c.kind == changeNever:
+			bad = append(bad, FieldError{c.field, c.reason})
+		case c.kind == changeBeforeOpening && opened:
+			bad = append(bad, FieldError{c.field, openedReason})
+		}
+	}
+	if len(bad) > 0 || len(all) == 0 {
+		return nil, bad
+	}
+	return &SaleRevised{SaleID: s.ID, SaleTerms: terms, By: by}, nil
+}
+
+// Stops tells whether terms take away from what the sale's terms allow now, or
+// change what purchases are judged by: then the gate is to know it before the log.
+func (s Sale) Stops(terms SaleTerms) bool {
+	return terms.ClosesAt.Before(s.Terms.ClosesAt) || !onlyTextsAndEnd(changes(s.Terms, terms))
+}
+
+// changeKind is until when a field may change.
+type changeKind int
+
+const (
+	changeAlways changeKind = iota // texts and closes_at
+	changeBeforeOpening
+	changeNever
+)
+
+// change is a field that is not the same in two terms.
+type change struct {
+	field  string
+	kind   changeKind
+	reason string // of changeNever
+}
+
+func onlyTextsAndEnd(all []change) bool {
+	return !slices.ContainsFunc(all, func(c change) bool { return c.kind != changeAlways })
+}
+
+// changes lists the fields in which two terms differ.
+func changes(a, b SaleTerms) []change {
+	var all []change
+	differ := func(same bool, field string, kind changeKind, reason string) {
+		if !same {
+			all = append(all, change{field, kind, reason})
+		}
+	}
+	differ(a.Title == b.Title, "title", changeAlways, "")
+	differ(a.ClosesAt.Equal(b.ClosesAt), "closes_at", changeAlways, "")
+	differ(a.OpensAt.Equal(b.OpensAt), "opens_at", changeBeforeOpening, "")
+	differ(a.LimitPerBuyer == b.LimitPerBuyer, "limit_per_buyer", changeBeforeOpening, "")
+	differ(a.OrdersPerBuyer == b.OrdersPerBuyer, "orders_per_buyer", changeBeforeOpening, "")
+	differ(a.Rebuy == b.Rebuy, "rebuy", changeBeforeOpening, "")
+	differ(a.Strategy == b.Strategy, "strategy", changeBeforeOpening, "")
+	differ(a.Tokens == b.Tokens, "tokens", changeBeforeOpening, "")
+	differ(a.PaymentWindow == b.PaymentWindow, "payment_window", changeBeforeOpening, "")
+	differ(slices.Equal(a.EligibleTiers, b.EligibleTiers), "eligible_tiers", changeBeforeOpening, "")
+	differ(a.RequireTicket == b.RequireTicket, "require_ticket", changeBeforeOpening, "")
+	differ(a.AutoOpen == b.AutoOpen, "auto_open", changeBeforeOpening, "")
+	differ(a.Buckets == b.Buckets, "buckets", changeNever, settledReason)
+	if !slices.EqualFunc(a.Items, b.Items, func(x, y ItemTerms) bool { return x.SKU == y.SKU }) {
+		return append(all, change{"items", changeNever, settledReason})
+	}
+	for i := range a.Items {
+		x, y := a.Items[i], b.Items[i]
+		at := func(name string) string { return fmt.Sprintf("items[%d].%s", i, name) }
+		differ(x.Title == y.Title, at("title"), changeAlways, "")
+		differ(x.Price == y.Price, at("price"), changeBeforeOpening, "")
+		differ(x.Overdraft == y.Overdraft, at("overdraft"), changeBeforeOpening, "")
+		differ(x.Stock == y.Stock, at("stock"), changeNever, stockReason)
+		differ(slices.EqualFunc(x.Release, y.Release, sameTranche), at("release"), changeNever, settledReason)
+	}
+	return all
+}
+
+func sameTranche(a, b Tranche) bool { return a.At.Equal(b.At) && a.Quantity == b.Quantity }
