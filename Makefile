@@ -1,6 +1,6 @@
 # What people and CI run. Every target works on a clean checkout.
 .DEFAULT_GOAL := build
-.PHONY: build demo test lint unit race fuzz bench bench-rebuild bench-rehydrate accounts reconcile-soak cases tools broker kafka
+.PHONY: build demo test lint unit race fuzz bench bench-rebuild bench-rehydrate accounts reconcile-soak overload cases tools broker kafka
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -64,6 +64,9 @@ RUNS ?= 1000
 reconcile-soak: tools ## RUNS reconciliations while everything happens to a sale at full rate: none may find anything
 	go test -count=1 -timeout 180m ./infra/cli/e2e -run '^TestReconciliationUnderFullLoadFindsNothing$$' -v \
 		-args -reconcile.runs $(RUNS) -reconcile.stock 5000
+
+overload: tools ## ten times what a node takes, for 30 s: refused in time, bounded memory, well within 2 s; wants a machine that does nothing else
+	go test -count=1 -timeout 20m ./infra/cli/e2e -run '^TestANodeThatIsOfferedTenTimes' -v -args -overload.for 30s -overload.strict $(ARGS)
 
 cases: broker ## the tests that carry the number of a case, such as B17
 	go test -count=1 -timeout 20m $(TAGS) -v ./... | grep -E '^ *--- [A-Z]+: .*B[0-9]{2}|^(FAIL|panic)'

@@ -29,8 +29,8 @@ const (
 	overloadConns  = 400
 	// overloadRoom and overloadDelay make a node whose gate is far away and that takes
 	// little, so that one machine can offer it many times that.
-	overloadRoom  = 16
-	overloadDelay = 10 * time.Millisecond
+	overloadRoom  = 8
+	overloadDelay = 50 * time.Millisecond
 )
 
 // overloaded is a node that can take little, and a sale that nobody buys out.
@@ -142,7 +142,7 @@ func latencyOf(m *load.Measurement, ok bool, share float64) time.Duration {
 func TestANodeThatIsOfferedTenTimesWhatItCanTakeRefusesInTimeAndIsWellAfterwards(t *testing.T) {
 	o := newOverloaded(t)
 	quiet := o.send(100, 100, 4)
-	can := o.send(1000, 0, overloadRoom)
+	can := o.send(400, 0, overloadRoom)
 	capacity := int(float64(can.OK) / can.Took.Seconds())
 	before, _ := o.memory()
 	rate := capacity * *overloadTimes
