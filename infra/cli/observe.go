@@ -7,6 +7,7 @@ import (
 
 	"seckill/api"
 	"seckill/commands"
+	"seckill/domain"
 	"seckill/eventstore"
 	"seckill/infra/obs"
 	"seckill/projections"
@@ -25,6 +26,9 @@ func newMetrics() *obs.Metrics {
 		Shards: eventstore.DefaultShards, Findings: commands.FindingKinds(), Endpoints: api.LimitedEndpoints(),
 		Answers: commands.KnownAnswers(),
 	}
+	for _, name := range domain.SwitchNames() {
+		known.Switches = append(known.Switches, string(name))
+	}
 	for _, p := range projections.All() {
 		known.Projections = append(known.Projections, p.Name)
 	}
@@ -41,6 +45,7 @@ func (a *app) sample(ctx context.Context) error {
 	defer tick.Stop()
 	for {
 		a.metrics.Kept(a.kept.Size())
+		a.metrics.SwitchedOn(switchNames(a.switches.Everywhere()))
 		a.metrics.LimitedBuyers(a.markedBuyers())
 		a.metrics.GateClock(a.clock.Offset())
 		err := errors.Join(a.sampleQueue(ctx), a.sampleProgress(ctx))

@@ -22,6 +22,14 @@ func (a *app) newSwitchboard() *commands.Switchboard {
 // noncorePaused tells whether what nobody's order waits for stands still.
 func (a *app) noncorePaused() bool { return a.switches.On(domain.PauseNoncore) }
 
+func switchNames(switches []domain.SwitchName) []string {
+	names := make([]string, len(switches))
+	for i, s := range switches {
+		names[i] = string(s)
+	}
+	return names
+}
+
 type switchCmd struct {
 	List switchListCmd `cmd:"" help:"List every switch, who turned it and why."`
 	On   switchOnCmd   `cmd:"" help:"Turn a switch on, for one sale or everywhere."`

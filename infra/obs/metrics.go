@@ -20,6 +20,7 @@ type Known struct {
 	Shards      int      // of each projection
 	Alarms      []string // kinds
 	Findings    []string // kinds, of a reconciliation
+	Switches    []string
 	Endpoints   []string // that have limits
 	Answers     []string // kinds, given without asking the gate to reserve
 }
@@ -69,6 +70,8 @@ type Metrics struct {
 	overdue prometheus.Gauge
 
 	guards *guards
+
+	switches *prometheus.GaugeVec
 }
 
 // times are the buckets of durations in seconds, from a tenth of a millisecond.
@@ -83,6 +86,7 @@ func New(known Known) *Metrics {
 	m.recording(f)
 	m.following(f)
 	m.guards = newGuards()
+	m.switches = newSwitches(f)
 	m.registry.MustRegister(m.guards)
 	m.start()
 	prefixed := prometheus.WrapRegistererWithPrefix("seckill_", m.registry)
@@ -139,6 +143,7 @@ func (m *Metrics) start() {
 		m.alarms.WithLabelValues(kind)
 	}
 	m.answers.start(m.known.Answers)
+	m.SwitchedOn(nil)
 	m.read.start(m.known.Projections, m.known.Shards)
 	for _, kind := range append(slices.Clone(m.known.Findings), other) {
 		m.books.findings.WithLabelValues(kind)
