@@ -6,6 +6,10 @@ import json, os, subprocess, sys, tempfile
 sys.dont_write_bytecode = True  # the import leaves no file behind
 from verify_archive import exported_seals, need, seal_text, sha
 
+def once(pairs):  # json.load would keep the last of two fields of one name, another reader the first
+    need(len(dict(pairs)) == len(pairs), "a field stands twice")
+    return dict(pairs)
+
 def signed_text(x):
     s, at, log = x["statement"], x["issued"], x["statement"]["log"]
     lines = (("seckill-statement", s["form"]), ("store", s["store"]), ("sale", s["sale"]["id"]), ("sha256", x["sha256"]),
@@ -14,6 +18,7 @@ def signed_text(x):
     return "".join(" ".join(map(str, line)) + "\n" for line in lines).encode()
 
 def check_statement(x, folder):
+    need(set(x) == {"statement", "issued", "sha256", "key_id", "signature"}, "it has fields that nobody signed")
     canonical = json.dumps(x["statement"], sort_keys=True, separators=(",", ":")).encode()
     need(sha(canonical).hex() == x["sha256"], "it was changed: the digest is not that of its content")
     need(x["key_id"].isalnum(), "its key has no name")
@@ -32,7 +37,7 @@ if __name__ == "__main__":
     exit_code = 0 if sys.argv[2:] else __doc__
     for name in sys.argv[2:]:
         try:
-            print(f"{name}: holds: {check_statement(json.load(open(name, encoding='utf-8')), sys.argv[1])}")
+            print(f"{name}: holds: {check_statement(json.load(open(name, encoding='utf-8'), object_pairs_hook=once), sys.argv[1])}")
         except Exception as fault:  # what cannot be read does not hold
             print(f"{name}: DOES NOT HOLD: {type(fault).__name__}: {fault}")
             exit_code = 3

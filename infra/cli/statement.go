@@ -104,11 +104,8 @@ func (c console) printStatement(kept commands.KeptStatement, text []byte) error 
 
 // readStatement reads the JSON form.
 func readStatement(text []byte) (x *commands.SignedStatement, s *commands.Statement, err error) {
-	if err := json.Unmarshal(text, &x); err != nil {
+	if x, err = commands.ReadSigned(text); err != nil {
 		return nil, nil, err
-	}
-	if x == nil || len(x.Statement) == 0 {
-		return nil, nil, errors.New("it holds no statement")
 	}
 	return x, s, json.Unmarshal(x.Statement, &s)
 }
@@ -146,6 +143,10 @@ func (v *statementVerifyCmd) Run(c console) error {
 		return usage("read the statement: %w", err)
 	}
 	x, s, err := readStatement(text)
+	if errors.Is(err, commands.ErrNotStated) {
+		c.say("seckill: %s: %s.", v.File, err)
+		return errFound
+	}
 	if err != nil {
 		return usage("%s is no statement: %w", v.File, err)
 	}
