@@ -43,6 +43,9 @@ func (p *Purchaser) learn(sale *FoldedSale, req *PurchaseRequest, result Purchas
 		p.short.mark(sale.ID, req.Lines)
 	case result.Order.ID != "" && !result.unseen:
 		p.orders.put(sale, req, result)
+		if result.Outcome == domain.Reserved {
+			p.short.drop(sale.ID, req.Lines)
+		}
 	}
 }
 

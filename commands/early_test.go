@@ -21,6 +21,7 @@ type opening struct {
 	asked  int
 	looked int
 	sold   bool
+	blind  bool // a look sees nothing
 	buyer  string
 	tier   string
 	gates  *GateClock
@@ -90,7 +91,7 @@ func (o *opening) Order(context.Context, domain.OrderRef) (GateOrder, error) {
 
 func (o *opening) SoldOut(context.Context, Reservation) (bool, error) {
 	o.looked++
-	return o.sold, nil
+	return o.sold && !o.blind, nil
 }
 
 // want buys and wants an outcome, and whether the gate judged.
@@ -226,6 +227,10 @@ func TestB09SoldOutIsToldByALookThatBeganAfterThePurchaseCame(t *testing.T) {
 	o.sold = true
 	o.want(t, "the first that hears it", domain.SoldOut, true)
 	o.want(t, "the next", domain.SoldOut, false)
+	o.blind = true
+	o.want(t, "a unit that came and went", domain.SoldOut, true)
+	o.blind = false
+	o.want(t, "who comes after it", domain.SoldOut, false)
 	o.sold = false
 	o.buyer = "v"
 	o.want(t, "after a unit came back", domain.Reserved, true)

@@ -64,8 +64,11 @@ func (m *shortMarks) any(sale string, lines []domain.Line) bool {
 	return false
 }
 
-// drop forgets the items of a purchase that may be bought again.
+// drop forgets the items of a purchase that was accepted: so much can be bought.
 func (m *shortMarks) drop(sale string, lines []domain.Line) {
+	if !m.any(sale, lines) {
+		return
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, l := range lines {
@@ -93,9 +96,6 @@ func (p *Purchaser) soldOut(ctx context.Context, sale *FoldedSale, req *Purchase
 	if err != nil {
 		p.env.Log.Warn("gate did not answer", "trace_id", req.TraceID, "buyer_id", req.Buyer, "sale_id", req.Sale, "error", err)
 		return false, &domain.Problem{Code: domain.CodeBusy}
-	}
-	if !sold {
-		p.short.drop(sale.ID, req.Lines)
 	}
 	return sold, nil
 }
