@@ -10,13 +10,13 @@ import (
 
 // Options tune a Limiter; zero values take the defaults.
 type Options struct {
-	// Floor and Cap bound the ceiling (64, 1,024).
+	// Floor and Cap bound the ceiling (128, 1,024).
 	Floor, Cap int
 	// Queue bounds who waits at an opening; 0: nobody does.
 	Queue int
 	// Wait bounds the waiting of one (300 ms).
 	Wait time.Duration
-	// Target is the mean time of a gate call that is still good (50 ms). Where even an
+	// Target is the mean time of a gate call that is still good (100 ms). Where even an
 	// idle gate takes long, three times its best is.
 	Target time.Duration
 	// Opening tells whether a sale has opened in the last two seconds. It must not
@@ -32,13 +32,13 @@ func (o Options) withDefaults() Options {
 			*n = value
 		}
 	}
-	set(&o.Floor, 64)
+	set(&o.Floor, 128)
 	set(&o.Cap, 1024)
 	if o.Wait == 0 {
 		o.Wait = 300 * time.Millisecond
 	}
 	if o.Target == 0 {
-		o.Target = 50 * time.Millisecond
+		o.Target = 100 * time.Millisecond
 	}
 	if o.Opening == nil {
 		o.Opening = func(string) bool { return false }

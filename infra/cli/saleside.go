@@ -61,7 +61,7 @@ func (s *saleSide) admit(a *app) (err error) {
 	set := a.settings.Admission
 	s.limiter, err = admission.New(admission.Options{
 		Floor: int(set.Floor), Cap: int(set.Cap), Queue: int(set.Queue), Wait: a.settings.Deadlines.Queue,
-		Target: a.settings.Deadlines.Gate / 5,
+		Target: a.settings.Deadlines.Gate * 2 / 5,
 		Opening: func(id string) bool {
 			sale, ok := a.sales.Known(id)
 			since := a.env.Now().Sub(sale.Terms.OpensAt)

@@ -23,7 +23,7 @@ func (d Deadlines) Spare() time.Duration { return d.Handler - d.Queue - d.Gate }
 
 // Admission bounds how many purchases a node works on at once.
 type Admission struct {
-	Floor Count `name:"admission-floor" env:"SECKILL_ADMISSION_FLOOR" default:"64" placeholder:"N" help:"Purchases at once that a node takes however slow the gate is. Default: ${default}."`
+	Floor Count `name:"admission-floor" env:"SECKILL_ADMISSION_FLOOR" default:"128" placeholder:"N" help:"Purchases at once that a node takes however slow the gate is. Default: ${default}."`
 	Cap   Count `name:"admission-cap" env:"SECKILL_ADMISSION_CAP" default:"1024" placeholder:"N" help:"Purchases at once that a node takes at most. Default: ${default}."`
 	Queue Count `name:"admission-queue" env:"SECKILL_ADMISSION_QUEUE" default:"2000" placeholder:"N" help:"Purchases that may wait for their turn in the first two seconds of a sale; 0: none. Default: ${default}."`
 }

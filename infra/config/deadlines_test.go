@@ -12,7 +12,7 @@ func defaultDeadlines() Deadlines {
 		Statement: 500 * ms, Lock: 200 * ms, Recorder: 5000 * ms}
 }
 
-func defaultAdmission() Admission { return Admission{Floor: 64, Cap: 1024, Queue: 2000} }
+func defaultAdmission() Admission { return Admission{Floor: 128, Cap: 1024, Queue: 2000} }
 
 func TestADeadlineThatIsNotShorterThanTheOneAroundItIsRefused(t *testing.T) {
 	clean(t)
