@@ -20,6 +20,7 @@ type AdminSaleView struct {
 	EligibleTiers  []string        `json:"eligible_tiers" nullable:"false"`
 	RequireTicket  bool            `json:"require_ticket"`
 	AutoOpen       bool            `json:"auto_open"`
+	Members        *MembersView    `json:"members,omitempty" doc:"Who may buy, where a list says so"`
 	Confirmed      bool            `json:"confirmed" doc:"Whether it may open at its time: by itself (auto_open), or because it was confirmed as it stands"`
 	Pauses         []string        `json:"pauses" nullable:"false" doc:"Why nothing is sold: operator, drift, recovery. Each is taken away by itself"`
 	Items          []AdminItemView `json:"items" nullable:"false"`
@@ -47,6 +48,7 @@ func (s *Server) adminView(ctx context.Context, sale commands.FoldedSale) AdminS
 		PaymentWindow: t.PaymentWindow, EligibleTiers: append([]string{}, t.EligibleTiers...), RequireTicket: t.RequireTicket,
 		AutoOpen: t.AutoOpen, Confirmed: sale.MayOpen(), Pauses: make([]string, len(pauses)), Items: make([]AdminItemView, len(t.Items)),
 	}
+	v.Members = membersView(sale.Members)
 	for i, p := range pauses {
 		v.Pauses[i] = string(p)
 	}
@@ -157,10 +159,10 @@ type SaleBody struct {
 	Rebuy          bool       `json:"rebuy,omitempty" doc:"May a buyer whose order was cancelled or expired buy again"`
 	Strategy       string     `json:"strategy,omitempty" enum:"postgres,redis-sync,redis-async" doc:"redis-async when left out"`
 	Buckets        int        `json:"buckets,omitempty" minimum:"1" maximum:"1024" doc:"1 when left out"`
-	Tokens         int        `json:"tokens,omitempty" minimum:"0" maximum:"2147483647"`
+	Tokens         int        `json:"tokens,omitempty" minimum:"0" maximum:"1000" doc:"Tickets are given to so many buyers for each unit of the stock; the sale requires them then. 0: to everybody who asks"`
 	PaymentWindow  int64      `json:"payment_window,omitempty" minimum:"1" maximum:"2592000" doc:"Seconds to pay; 900 when left out"`
 	EligibleTiers  []string   `json:"eligible_tiers,omitempty" maxItems:"100" doc:"Everybody when left out"`
-	RequireTicket  bool       `json:"require_ticket,omitempty"`
+	RequireTicket  bool       `json:"require_ticket,omitempty" doc:"Who buys needs a ticket"`
 	AutoOpen       *bool      `json:"auto_open,omitempty" doc:"true when left out; false: it opens only after a confirmation that follows a clean preheat"`
 	Items          []ItemBody `json:"items" nullable:"false" minItems:"1" maxItems:"100"`
 }

@@ -40,13 +40,15 @@ func readJSON(c echo.Context, buf *bytes.Buffer, optional bool) error {
 	return validJSON(buf.Bytes())
 }
 
+const noCompression = "Compressed bodies are not taken: please send it as it is, without Content-Encoding."
+
 // readRaw reads the body of a request, whatever it holds, into buf, which is
 // emptied first. It refuses a compressed (415) and a too large one (413).
 func readRaw(c echo.Context, buf *bytes.Buffer) error {
 	buf.Reset()
 	r := c.Request()
 	if enc := r.Header.Get(echo.HeaderContentEncoding); enc != "" && !strings.EqualFold(enc, "identity") {
-		return invalid(http.StatusUnsupportedMediaType, "Compressed bodies are not taken: please send it as it is, without Content-Encoding.")
+		return invalid(http.StatusUnsupportedMediaType, noCompression)
 	}
 	if r.ContentLength > maxBody {
 		return errTooLarge()

@@ -106,7 +106,7 @@ func (s *Server) purchaseOperation() huma.Operation {
 		{Name: "sale", In: "path", Required: true, Schema: text},
 		{Name: headerKey, In: "header", Schema: &huma.Schema{Type: huma.TypeString, MinLength: &one, MaxLength: &keyMost},
 			Description: "Makes a repeat of this request meet its first answer; required where a buyer may have several orders"},
-		{Name: "Purchase-Ticket", In: "header", Schema: text, Description: "Where the sale requires a ticket"},
+		{Name: headerTicket, In: "header", Schema: text, Description: "Where the sale requires a ticket: see the tickets of a sale"},
 	}
 	line := lineSchema()
 	o.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"application/json": {Schema: &huma.Schema{

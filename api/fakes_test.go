@@ -184,6 +184,8 @@ type house struct {
 	orders    *fakeOrders
 	switches  fakeSwitches
 	preheats  fakePreheats
+	tickets   fakeTickets
+	members   fakeMembers
 	log       *logBuffer
 	server    *Server
 	url       string
@@ -218,7 +220,7 @@ func newHouse(t testing.TB, change func(*Deps, *Options)) *house {
 		t.Fatal(err)
 	}
 	deps := Deps{
-		Purchaser: h.purchaser, Finder: h.finder, Shower: h.shower, Operator: h.operator, Cleanup: fakeCleanup(nil), Reconciler: fakeReconciler(nil), Rehydrator: fakeRehydrator{}, Reviser: h.operator, Preheats: &h.preheats, Switches: &h.switches, Verifier: verifier,
+		Purchaser: h.purchaser, Finder: h.finder, Shower: h.shower, Operator: h.operator, Cleanup: fakeCleanup(nil), Reconciler: fakeReconciler(nil), Rehydrator: fakeRehydrator{}, Tickets: &h.tickets, Members: &h.members, Reviser: h.operator, Preheats: &h.preheats, Switches: &h.switches, Verifier: verifier,
 		Log: slog.New(slog.NewJSONHandler(h.log, nil)), Now: time.Now,
 		Prover: fakeProver(nil), Stater: fakeStater(nil), Orders: h.orders, Providers: testProviders(),
 	}

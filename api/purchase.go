@@ -98,7 +98,7 @@ func (s *Server) readPurchase(c echo.Context) (commands.PurchaseRequest, error) 
 	if err != nil {
 		return commands.PurchaseRequest{}, err
 	}
-	req := commands.PurchaseRequest{Lines: lines}
+	req := commands.PurchaseRequest{Lines: lines, Ticket: ticketOf(c.Request().Header)}
 	if req.IdempotencyKey, err = idempotencyKey(c.Request().Header); err != nil {
 		return commands.PurchaseRequest{}, err
 	}

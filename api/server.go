@@ -33,6 +33,8 @@ type Deps struct {
 	Reviser    Reviser
 	Preheats   Preheats
 	Switches   Switches
+	Tickets    Tickets
+	Members    Members
 	Verifier   Verifier
 	Log        *slog.Logger
 	Now        func() time.Time
@@ -68,6 +70,8 @@ func (d Deps) validate() error {
 	need(d.Preheats != nil, "Preheats")
 	need(d.Reconciler != nil, "Reconciler")
 	need(d.Switches != nil, "Switches")
+	need(d.Tickets != nil, "Tickets")
+	need(d.Members != nil, "Members")
 	need(d.Verifier != nil, "Verifier")
 	need(d.Log != nil, "Log")
 	need(d.Now != nil, "Now")

@@ -241,7 +241,7 @@ func (d *draft) place(a *accepted, claims []eventstore.Claim) error {
 		l := a.Lines[i]
 		err := d.append(a, stream, eventstore.AnyVersion, &domain.StockReserved{
 			SaleID: a.Sale, SKU: l.SKU, Bucket: a.Bucket, OrderID: a.Order, BuyerID: a.Buyer,
-			Quantity: l.Quantity, Entry: entry, Key: a.Key, BodyHash: a.Body,
+			Quantity: l.Quantity, Entry: entry, Key: a.Key, BodyHash: a.Body, Ticket: a.Ticket,
 		})
 		if err != nil {
 			return err

@@ -22,6 +22,9 @@ func (r *Reservation) Check(store uint8) error {
 	if (r.Key != "" && !PlainID(r.Key)) || (r.BodyHash != "" && !PlainID(r.BodyHash)) {
 		return errors.New("reserve: idempotency key and body hash must be hexadecimal digests")
 	}
+	if (r.Ticket != "" && !PlainID(r.Ticket)) || (r.TicketFault != 0 && r.TicketFault != domain.TicketRequired && r.TicketFault != domain.TicketInvalid) {
+		return fmt.Errorf("reserve: a ticket is a hexadecimal digest, and %s is no fault of one", r.TicketFault)
+	}
 	if len(r.Lines) < 1 || len(r.Lines) > domain.MaxLines {
 		return fmt.Errorf("reserve %d lines: want 1 to %d", len(r.Lines), domain.MaxLines)
 	}
@@ -78,6 +81,7 @@ type StockChange struct {
 	Entry    string
 	Key      string
 	BodyHash string
+	Ticket   string
 }
 
 // ChangeOf reads an event of a stock stream; domain.ErrUnknownEvent for others.
@@ -96,7 +100,7 @@ func ChangeOf(e domain.Event) (StockChange, error) {
 		return StockChange{Kind: UnitsOut, Stock: at(e.SaleID, e.SKU, e.Bucket), ID: e.MoveID, Quantity: e.Quantity}, nil
 	case *domain.StockReserved:
 		return StockChange{Kind: UnitsReserved, Stock: at(e.SaleID, e.SKU, e.Bucket), ID: e.OrderID, Buyer: e.BuyerID,
-			Quantity: e.Quantity, Entry: e.Entry, Key: e.Key, BodyHash: e.BodyHash}, nil
+			Quantity: e.Quantity, Entry: e.Entry, Key: e.Key, BodyHash: e.BodyHash, Ticket: e.Ticket}, nil
 	case *domain.StockReturned:
 		return StockChange{Kind: UnitsReturned, Stock: at(e.SaleID, e.SKU, e.Bucket), ID: e.OrderID, Buyer: e.BuyerID, Quantity: e.Quantity}, nil
 	case *domain.StockRefused:

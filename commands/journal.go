@@ -37,13 +37,14 @@ type Purchase struct {
 	Body    string        `json:"body,omitempty"`
 	TraceID string        `json:"trace,omitempty"`
 	Node    string        `json:"node,omitempty"`
+	Ticket  string        `json:"ticket,omitempty"`
 }
 
 // EncodePurchase gives the bytes that a gate puts into an entry for r.
 func EncodePurchase(r Reservation) ([]byte, error) {
 	b, err := json.Marshal(Purchase{
 		Order: r.Order, Buyer: r.Buyer, Sale: r.Place.Sale, Bucket: r.Place.Bucket,
-		Lines: r.Lines, Key: r.Key, Body: r.BodyHash, TraceID: r.TraceID, Node: r.Node,
+		Lines: r.Lines, Key: r.Key, Body: r.BodyHash, TraceID: r.TraceID, Node: r.Node, Ticket: r.Ticket,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("encode purchase %s: %w", r.Order, err)

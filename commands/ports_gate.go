@@ -25,7 +25,16 @@ type Reservation struct {
 	// Eligible is the caller's answer; the gate only keeps its place in the order
 	// of judgement.
 	Eligible bool
-	TraceID  string
+	// Unsure: whether the buyer is eligible is not known now, and Eligible is false so
+	// that an owner meets the own order. No gate looks at it.
+	Unsure bool
+	// Ticket is the id of a good ticket, hexadecimal, "" without one: the gate takes
+	// it once, with the purchase it accepts, and answers TicketInvalid afterwards
+	// unless the log refused that purchase. TicketFault is TicketRequired or
+	// TicketInvalid where the caller knows that the ticket will not do, else 0.
+	Ticket      string
+	TicketFault domain.Outcome
+	TraceID     string
 	// Node is the process that asks for its buyer, "" where it has no name.
 	Node string
 }

@@ -134,7 +134,7 @@ func (d *draft) overdraw(a *accepted) bool {
 func (p *Promises) place(ctx context.Context, r Reservation, terms domain.Terms, epoch int64) error {
 	page := []accepted{{
 		Purchase: Purchase{
-			Order: r.Order, Buyer: r.Buyer, Sale: r.Place.Sale, Bucket: r.Place.Bucket, Lines: r.Lines, Key: r.Key, Body: r.BodyHash, TraceID: r.TraceID, Node: r.Node,
+			Order: r.Order, Buyer: r.Buyer, Sale: r.Place.Sale, Bucket: r.Place.Bucket, Lines: r.Lines, Key: r.Key, Body: r.BodyHash, TraceID: r.TraceID, Node: r.Node, Ticket: r.Ticket,
 		},
 		terms: terms, by: "promise",
 	}}

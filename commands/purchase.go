@@ -23,9 +23,11 @@ type PurchaseRequest struct {
 	// IdempotencyKey is the caller's text, "" without one; Route keeps keys of
 	// different calls apart; BodyHash is a hexadecimal digest of the body.
 	IdempotencyKey string
-	Route          string
-	BodyHash       string
-	TraceID        string
+	// Ticket is the purchase ticket as it was sent, "" without one.
+	Ticket   string
+	Route    string
+	BodyHash string
+	TraceID  string
 }
 
 // PurchaseResult is the answer to a purchase. With Reserved, Repeat and
@@ -54,6 +56,9 @@ type PurchaserOptions struct {
 	// OwnerLookups bounds how many owners are looked up in the read model at once
 	// while the gate is away (8); the others are told not_ready.
 	OwnerLookups int
+	// Members tells who is on a sale's list. Nil: it cannot be told, and nobody new
+	// buys where a sale has one.
+	Members MemberJudge
 	// Tally counts what the gate was asked for; nil counts nothing.
 	Tally *Tally
 	// Clock lets who comes long before the opening be refused from memory, and
@@ -220,6 +225,10 @@ func (p *Purchaser) answer(ctx context.Context, sale domain.Sale, req PurchaseRe
 		if sale.Ended() { // also cleaned up, a moment ago: the gate need not hold it any more
 			result.Outcome = domain.Ended
 		}
+	case domain.NotEligible:
+		if r.Unsure { // the buyer has no order, and the list is not in memory
+			result.Outcome = domain.NotReady
+		}
 	case domain.Refused:
 		return PurchaseResult{}, &domain.Problem{Code: domain.CodeBusy}
 	}
@@ -354,8 +363,9 @@ func (p *Purchaser) reservation(sale domain.Sale, req PurchaseRequest) (Reservat
 	}
 	r := Reservation{
 		Order: order, Buyer: req.Buyer, Place: place, Lines: req.Lines, Items: sale.SKUs(),
-		Eligible: sale.On(domain.SkipEligibility) || eligible(sale.Terms.EligibleTiers, req.Tier), TraceID: req.TraceID, Node: p.env.Node,
+		TraceID: req.TraceID, Node: p.env.Node,
 	}
+	p.judgeBuyer(&r, sale, req)
 	if req.IdempotencyKey != "" {
 		r.Key, r.BodyHash = KeyDigest(req.Buyer, sale.ID, req.Route, req.IdempotencyKey), req.BodyHash
 	}

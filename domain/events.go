@@ -183,6 +183,19 @@ type TallyBucket struct {
 	Won    int64 `json:"won"`
 }
 
+// SaleMembersSet says who may buy: the buyers of a list, which replaces the one
+// before it whole. The list itself stands beside the log under the id List; Count
+// and Digest say what it holds.
+type SaleMembersSet struct {
+	SaleID string `json:"sale_id"`
+	// Version counts the lists of the sale from 1.
+	Version int64  `json:"version"`
+	List    string `json:"list"`
+	Count   int64  `json:"count"`
+	Digest  string `json:"digest"`
+	By      string `json:"by,omitempty"`
+}
+
 // SaleCleaned ends the life of a sale: its books agreed, nothing of it is under
 // way, and the gate no longer holds it. It is the last event of its stream. Items
 // are what was ticked off before, and what was found.
@@ -222,7 +235,8 @@ type StockReleased struct {
 }
 
 // StockReserved takes units for an order. Key and BodyHash are those of its
-// idempotency key, so that the gate can learn them again.
+// idempotency key, Ticket is the id of the ticket it used up, so that the gate can
+// learn them again.
 type StockReserved struct {
 	SaleID   string `json:"sale_id"`
 	SKU      string `json:"sku"`
@@ -233,6 +247,7 @@ type StockReserved struct {
 	Entry    string `json:"entry"`
 	Key      string `json:"key,omitempty"`
 	BodyHash string `json:"body_hash,omitempty"`
+	Ticket   string `json:"ticket,omitempty"`
 }
 
 // StockReturned gives an order's units back.

@@ -29,6 +29,7 @@ var happenedBefore = map[string][]string{
 	"sale.closed":       {"sale.scheduled"},
 	"sale.repaired":     {"sale.scheduled"},
 	"sale.tallied":      {"sale.scheduled"},
+	"sale.members_set":  {"sale.scheduled"},
 	"sale.cleaned":      {"sale.scheduled"},
 	"switch.flipped":    {"sale.scheduled"},
 	"stock.reserved":    {"stock.released"},

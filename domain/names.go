@@ -20,6 +20,7 @@ func (*SaleResumed) EventType() string     { return "sale.resumed" }
 func (*SaleClosed) EventType() string      { return "sale.closed" }
 func (*SaleRepaired) EventType() string    { return "sale.repaired" }
 func (*SaleTallied) EventType() string     { return "sale.tallied" }
+func (*SaleMembersSet) EventType() string  { return "sale.members_set" }
 func (*SaleCleaned) EventType() string     { return "sale.cleaned" }
 func (*SwitchFlipped) EventType() string   { return "switch.flipped" }
 func (*StockReleased) EventType() string   { return "stock.released" }
@@ -51,6 +52,7 @@ var stored = newForms(
 	formOf[SaleClosed](),
 	formOf[SaleRepaired](),
 	formOf[SaleTallied](),
+	formOf[SaleMembersSet](),
 	formOf[SaleCleaned](),
 	formOf[SwitchFlipped](),
 	formOf[StockReleased](),

@@ -30,7 +30,9 @@ type Sale struct {
 	Pauses    []PauseReason
 	Closed    bool
 	Cleaned   bool
-	Switches  []SaleSwitch `json:",omitempty"`
+	// Members is the list of those who may buy; nil: everybody.
+	Members  *MemberList  `json:",omitempty"`
+	Switches []SaleSwitch `json:",omitempty"`
 	// Checked: the last preheat of these terms found everything as the log says.
 	// Confirmed: somebody let these terms open. Both are known of a sale that does
 	// not open by itself.
@@ -44,15 +46,15 @@ func (s Sale) FoldSale(e Event) Sale {
 	switch e := e.(type) {
 	case *SaleScheduled:
 		s.ID, s.Terms = e.SaleID, e.SaleTerms
-	case *SaleChecked:
-		s.Checked = e.Differences == 0
-	case *SaleConfirmed:
-		s.Confirmed = true
 	case *SaleRevised:
 		if !onlyTextsAndEnd(changes(s.Terms, e.SaleTerms)) {
 			s.Checked, s.Confirmed = false, false
 		}
 		s.Terms = e.SaleTerms
+	case *SaleChecked:
+		s.Checked = e.Differences == 0
+	case *SaleConfirmed:
+		s.Confirmed = true
 	case *SalePreheated:
 		if !slices.Contains(s.Preheated, e.Bucket) {
 			s.Preheated = append(slices.Clone(s.Preheated), e.Bucket)
@@ -65,6 +67,8 @@ func (s Sale) FoldSale(e Event) Sale {
 		s.Pauses = slices.DeleteFunc(slices.Clone(s.Pauses), func(r PauseReason) bool { return r == e.Reason })
 	case *SaleClosed:
 		s.Closed = true
+	case *SaleMembersSet:
+		s.Members = &MemberList{ID: e.List, Version: e.Version, Count: e.Count, Digest: e.Digest}
 	case *SaleCleaned:
 		s.Cleaned = true
 	case *SwitchFlipped:

@@ -18,10 +18,13 @@ type FieldError struct {
 const (
 	MaxItems = 100
 	MaxTitle = 200 // characters
+	// MaxTokens bounds the tickets per unit.
+	MaxTokens = 1000
 )
 
 // WithDefaults fills in what was left out: one unit and one order per buyer,
-// strategy redis-async, one bucket, 15 minutes to pay.
+// strategy redis-async, one bucket, 15 minutes to pay. A sale that bounds its tickets
+// requires them.
 func (t SaleTerms) WithDefaults() SaleTerms {
 	if t.LimitPerBuyer == 0 {
 		t.LimitPerBuyer = 1
@@ -38,6 +41,7 @@ func (t SaleTerms) WithDefaults() SaleTerms {
 	if t.PaymentWindow == 0 {
 		t.PaymentWindow = int64((15 * time.Minute).Seconds())
 	}
+	t.RequireTicket = t.RequireTicket || t.Tokens > 0
 	return t
 }
 
@@ -61,7 +65,7 @@ func ValidateTerms(t SaleTerms) []FieldError {
 		"strategy", "want postgres, redis-sync or redis-async")
 	check(t.Buckets >= 1 && t.Buckets <= MaxBuckets, "buckets", fmt.Sprintf("want 1 to %d", MaxBuckets))
 	check(t.PaymentWindow >= 1 && t.PaymentWindow <= 30*24*3600, "payment_window", "want 1 second to 30 days")
-	check(t.Tokens >= 0, "tokens", "must not be negative")
+	check(t.Tokens >= 0 && t.Tokens <= MaxTokens, "tokens", "want 0 to 1000")
 	check(len(t.Items) >= 1 && len(t.Items) <= MaxItems, "items", fmt.Sprintf("want 1 to %d items", MaxItems))
 	return append(bad, validateItems(t)...)
 }
@@ -131,4 +135,14 @@ func validateRelease(item ItemTerms, closes time.Time, at func(string) string) [
 		bad = append(bad, FieldError{at("release"), "the tranches hold more units than the stock"})
 	}
 	return bad
+}
+
+// MostTickets is how many buyers get tickets: Tokens for each unit of the stock the
+// sale was scheduled with. 0: as many as ask.
+func (t SaleTerms) MostTickets() int64 {
+	var stock int64
+	for _, item := range t.Items {
+		stock += item.Stock
+	}
+	return int64(t.Tokens) * stock
 }

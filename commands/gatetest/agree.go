@@ -125,6 +125,12 @@ func (w *walk) buy(show *Show) {
 	}
 	r := w.Ask(show, oneOf(w, "buyer", "u", "v", "w"), quantities...)
 	r.Eligible = w.pick("eligible", 10) > 0
+	switch w.pick("ticket", 12) {
+	case 0:
+		r.TicketFault = oneOf(w, "fault of the ticket", domain.TicketRequired, domain.TicketInvalid)
+	case 1, 2, 3:
+		r.Ticket = fmt.Sprintf("%x", r.Buyer+oneOf(w, "which ticket", "1", "2", "3"))
+	}
 	if w.pick("keyed", 3) == 0 {
 		r.Key = fmt.Sprintf("%x", r.Buyer+oneOf(w, "key", "1", "2", "3", "4"))
 		r.BodyHash = oneOf(w, "body", "01", "02", "")

@@ -27,3 +27,9 @@ func (o *both) CutJournal(ctx context.Context, lane int, upTo domain.EntryID) (c
 	_, err := agree(o, "cut journal", a, b, [2]error{err1, err2})
 	return cut, err
 }
+
+func (o *both) TicketUsed(ctx context.Context, place domain.Place, ticket string) (bool, error) {
+	a, err1 := o.a.TicketUsed(ctx, place, ticket)
+	b, err2 := o.b.TicketUsed(ctx, place, ticket)
+	return agree(o, "ticket used", a, b, [2]error{err1, err2})
+}

@@ -38,7 +38,7 @@ func (s *Stage) Record(show *Show) {
 			for _, l := range p.Lines {
 				s.Append(s.show(p.Sale), &domain.StockReserved{
 					SaleID: p.Sale, SKU: l.SKU, Bucket: p.Bucket, OrderID: p.Order, BuyerID: p.Buyer,
-					Quantity: l.Quantity, Entry: id.String(), Key: p.Key, BodyHash: p.Body,
+					Quantity: l.Quantity, Entry: id.String(), Key: p.Key, BodyHash: p.Body, Ticket: p.Ticket,
 				})
 			}
 		}

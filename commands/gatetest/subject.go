@@ -22,6 +22,7 @@ type Ports interface {
 	commands.Holder
 	commands.Scanner
 	commands.Cleaner
+	commands.TicketLook
 	commands.Inspector
 }
 
@@ -56,6 +57,7 @@ func Run(t *testing.T, maker Maker) {
 		{"Scan", testScan},
 		{"Shortages", testShortages},
 		{"Clean", testClean},
+		{"Tickets", testTickets},
 	}
 	for _, p := range parts {
 		t.Run(p.name, func(t *testing.T) { p.test(t, maker) })

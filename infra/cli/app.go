@@ -40,30 +40,33 @@ type app struct {
 	stored bell
 	clock  *commands.GateClock
 
-	uuid       string // of the event store
-	env        *commands.Env
-	sales      *commands.Sales
-	views      *Views
-	projector  *projections.Projector
-	progress   projections.Progress
-	keeper     *commands.Keeper
-	follower   *commands.Follower
-	finder     *commands.Finder
-	orders     *commands.Orders
-	kept       *commands.Kept
-	tally      *commands.Tally
-	purchaser  *commands.Purchaser
-	shower     *commands.Shower
-	queue      *commands.Queue
-	queueLanes []int // the sampler's own
-	operator   *commands.Operator
-	reconciler *commands.Reconciler
-	closer     *commands.Closer
-	repairer   *commands.Repairer
-	cleanup    *commands.Cleanup
-	preheats   *commands.Preheats
-	limits     *limiting // nil without the api role
-	switches   *commands.Switchboard
+	uuid         string // of the event store
+	env          *commands.Env
+	sales        *commands.Sales
+	views        *Views
+	projector    *projections.Projector
+	progress     projections.Progress
+	keeper       *commands.Keeper
+	follower     *commands.Follower
+	finder       *commands.Finder
+	orders       *commands.Orders
+	kept         *commands.Kept
+	tally        *commands.Tally
+	purchaser    *commands.Purchaser
+	shower       *commands.Shower
+	queue        *commands.Queue
+	queueLanes   []int // the sampler's own
+	operator     *commands.Operator
+	reconciler   *commands.Reconciler
+	closer       *commands.Closer
+	repairer     *commands.Repairer
+	cleanup      *commands.Cleanup
+	preheats     *commands.Preheats
+	members      *commands.Members
+	knownMembers *commands.KnownMembers
+	tickets      *commands.Tickets
+	limits       *limiting // nil without the api role
+	switches     *commands.Switchboard
 
 	closers []func(context.Context) error
 }
@@ -167,6 +170,7 @@ func (a *app) assemble() error {
 	a.finder = &commands.Finder{
 		Env: a.env, View: a.sale.database, Changes: a.projector.Changes(), Log: a.sale.database, Gate: a.sale.gate, Journal: a.gate, Lost: lost, Holds: a.kept.Holds,
 	}
+	a.newMembers()
 	a.tally = commands.NewTally(a.env, a.sales, a.sink, commands.TallyOptions{})
 	a.clock = commands.NewGateClock(a.env, a.gate)
 	a.orders = &commands.Orders{Env: a.env, Log: a.sink, Follow: a.follower, Finder: a.finder}
@@ -179,6 +183,10 @@ func (a *app) assemble() error {
 	a.reconciler = &commands.Reconciler{Env: a.env, Sales: a.sales, Log: a.sink, Gate: a.gate, Views: a.views}
 	a.repairer = a.newRepairer()
 	a.cleanup = a.newCleanup()
+	a.cleanup.After(a.members)
+	if err := a.newTickets(); err != nil {
+		return err
+	}
 	a.preheats = a.newPreheats()
 	return nil
 }

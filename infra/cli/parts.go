@@ -134,6 +134,7 @@ func (a *app) parts(ctx context.Context, r roles, f front) ([]lifecycle.Entry, e
 		add("clock of the gate", a.clock.Run)
 		add("acknowledgements", a.kept.Run)
 		add("tally", a.tally.Run)
+		add("member lists", a.knownMembers.Run)
 		if a.limits, err = a.newLimits(ctx); err != nil {
 			return nil, err
 		}

@@ -22,7 +22,7 @@ func (a *app) newServer(verifier api.Verifier, serviceOnly bool) (*api.Server, e
 		return nil, err
 	}
 	server, err := api.New(api.Deps{
-		Purchaser: a.purchaser, Finder: a.finder, Prover: &commands.Prover{Env: a.env, Log: a.sink}, Stater: a.closer, Shower: a.shower, Operator: a.operator, Cleanup: a.cleanup, Reconciler: a.repairer, Rehydrator: a.keeper, Reviser: a.operator, Preheats: a.preheats, Switches: a.switches, Verifier: verifier,
+		Purchaser: a.purchaser, Finder: a.finder, Prover: &commands.Prover{Env: a.env, Log: a.sink}, Stater: a.closer, Shower: a.shower, Operator: a.operator, Cleanup: a.cleanup, Reconciler: a.repairer, Rehydrator: a.keeper, Reviser: a.operator, Preheats: a.preheats, Switches: a.switches, Tickets: a.tickets, Members: a.members, Verifier: verifier,
 		Orders: a.orders, Providers: book, Limits: a.limited(),
 		Admission: a.sale.limiter,
 		Log:       a.log, Now: a.env.Now, Metrics: a.metrics, Scrape: a.metrics.Handler(), Checks: a.checks(verifier),

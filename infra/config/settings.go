@@ -51,6 +51,8 @@ type Settings struct {
 	LimitPolls     Count `name:"limit-polls" env:"SECKILL_LIMIT_POLLS" default:"20" placeholder:"N" help:"Looks of one buyer at own orders in a second, up to 100; 0: as many as they like. Default: ${default}."`
 	LimitEndpoint  Count `name:"limit-endpoint" env:"SECKILL_LIMIT_ENDPOINT" default:"0" placeholder:"N" help:"Purchases, and looks at orders, of all buyers together that this process takes in a second, each; a little above the planned peak. 0: as many as come. Default: ${default}."`
 
+	TicketPoW Count `name:"ticket-pow" env:"SECKILL_TICKET_POW" default:"0" placeholder:"N" help:"Proof of work for a purchase ticket: tries at most while few ask, such as 50000; more, the more ask. 0: none. Default: ${default}."`
+
 	Namespace string `name:"namespace" env:"SECKILL_NAMESPACE" default:"seckill" placeholder:"NAME" help:"Schema, key prefix, topic prefix and locks. Default: ${default}."`
 	DataDir   string `name:"data" env:"SECKILL_DATA_DIR" default:".seckill" placeholder:"DIR" help:"Folder of the private stores and the random secret. Default: ${default}."`
 

@@ -58,6 +58,7 @@ func (s Settings) Validate() error {
 	p.check(s.ReconcileEvery == 0 || s.ReconcileEvery >= time.Second, "SECKILL_RECONCILE_EVERY must be a time of at least 1s such as 5m, or 0, but it is %s.", s.ReconcileEvery)
 	p.check(s.CleanupAfter >= 0, "SECKILL_CLEANUP_AFTER must be a time such as 336h, but it is %s.", s.CleanupAfter)
 	p.limits(s)
+	p.check(s.TicketPoW == 0 || (s.TicketPoW >= 1000 && s.TicketPoW <= 10_000_000), "SECKILL_TICKET_POW must be 1000 to 10000000, or 0, but it is %d.", int64(s.TicketPoW))
 	p.check(s.OwnerDatabaseURL == "" || s.DatabaseURL != "",
 		"SECKILL_OWNER_DATABASE_URL is set, but SECKILL_DATABASE_URL is not: set both or none.")
 	if len(p) > 0 {

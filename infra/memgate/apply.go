@@ -46,6 +46,9 @@ func (s *sale) learn(c commands.StockChange, hold domain.HoldState) {
 			return
 		}
 		s.record(c, commands.OrderAccepted)
+		if c.Ticket != "" {
+			s.tickets[c.Ticket] = c.ID
+		}
 		if c.Key != "" {
 			s.keys[c.Key] = keyed{order: c.ID, body: c.BodyHash}
 		}

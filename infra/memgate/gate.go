@@ -25,16 +25,17 @@ type Gate struct {
 
 // Gate offers every port of the gate.
 var (
-	_ commands.Gate      = (*Gate)(nil)
-	_ commands.Journal   = (*Gate)(nil)
-	_ commands.Applier   = (*Gate)(nil)
-	_ commands.Lanes     = (*Gate)(nil)
-	_ commands.Hashes    = (*Gate)(nil)
-	_ commands.Preheater = (*Gate)(nil)
-	_ commands.Holder    = (*Gate)(nil)
-	_ commands.Scanner   = (*Gate)(nil)
-	_ commands.Cleaner   = (*Gate)(nil)
-	_ commands.Inspector = (*Gate)(nil)
+	_ commands.Gate       = (*Gate)(nil)
+	_ commands.Journal    = (*Gate)(nil)
+	_ commands.Applier    = (*Gate)(nil)
+	_ commands.Lanes      = (*Gate)(nil)
+	_ commands.Hashes     = (*Gate)(nil)
+	_ commands.Preheater  = (*Gate)(nil)
+	_ commands.Holder     = (*Gate)(nil)
+	_ commands.Scanner    = (*Gate)(nil)
+	_ commands.Cleaner    = (*Gate)(nil)
+	_ commands.TicketLook = (*Gate)(nil)
+	_ commands.Inspector  = (*Gate)(nil)
 )
 
 // New makes an empty gate for the lanes of an event store. clock is the gate's
@@ -96,6 +97,7 @@ type sale struct {
 	orders  map[string]order
 	buyers  map[string][]string // in the order of entries
 	keys    map[string]keyed
+	tickets map[string]string // order that used it
 }
 
 type order struct {
@@ -116,7 +118,7 @@ type stock struct {
 
 func newSale(token string) *sale {
 	return &sale{state: commands.HashStub, token: token, hold: domain.Reserved,
-		orders: map[string]order{}, buyers: map[string][]string{}, keys: map[string]keyed{}}
+		orders: map[string]order{}, buyers: map[string][]string{}, keys: map[string]keyed{}, tickets: map[string]string{}}
 }
 
 func newStock(key domain.StockKey, token string) *stock {
@@ -161,7 +163,7 @@ func copyLanes(from *[domain.Lanes]lane) [domain.Lanes]lane {
 		to[i].sales, to[i].stocks = nil, nil
 		for p, s := range from[i].sales {
 			c := *s
-			c.orders, c.keys = maps.Clone(s.orders), maps.Clone(s.keys)
+			c.orders, c.keys, c.tickets = maps.Clone(s.orders), maps.Clone(s.keys), maps.Clone(s.tickets)
 			c.buyers = make(map[string][]string, len(s.buyers))
 			for b, list := range s.buyers {
 				c.buyers[b] = slices.Clone(list)

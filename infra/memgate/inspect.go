@@ -26,7 +26,7 @@ func (g *Gate) Inspect(_ context.Context, place domain.Place, skus []string) (co
 	if s == nil {
 		return seen, nil
 	}
-	seen.OfBuyers = int64(len(s.orders) + len(s.buyers) + len(s.keys))
+	seen.OfBuyers = int64(len(s.orders) + len(s.buyers) + len(s.keys) + len(s.tickets))
 	if s.hold != domain.Reserved {
 		seen.Hold = strconv.Itoa(int(s.hold))
 	}

@@ -58,7 +58,7 @@ func (g *Gate) caseOf(l *lane, s *sale, r *commands.Reservation, now time.Time) 
 		Orders: s.ordersOf(l, r), Ready: g.selling(l), Now: now, Terms: s.fold.Judged(),
 		Paused: s.fold.Halted() || s.hold == domain.Paused, Closed: s.fold.Ended() || s.hold == domain.Ended, Waits: !s.fold.MayOpen(),
 		OpensAt: micro(s.fold.Terms.OpensAt), ClosesAt: micro(s.fold.Terms.ClosesAt),
-		Eligible: r.Eligible, BodyHash: r.BodyHash, Lines: r.Lines, TicketState: domain.Reserved,
+		Eligible: r.Eligible, BodyHash: r.BodyHash, Lines: r.Lines, TicketState: s.ticketState(r),
 		Left: map[string]int64{}, Known: map[string]bool{},
 	}
 	for _, sku := range items(r) {
@@ -143,10 +143,34 @@ func (g *Gate) take(l *lane, s *sale, r *commands.Reservation, e entry) (domain.
 	id.I = 1
 	s.orders[r.Order] = order{state: commands.OrderAccepted, entry: id, buyer: r.Buyer}
 	s.buyers[r.Buyer] = append(s.buyers[r.Buyer], r.Order)
+	if r.Ticket != "" {
+		s.tickets[r.Ticket] = r.Order
+	}
 	if r.Key != "" {
 		s.keys[r.Key] = keyed{order: r.Order, body: r.BodyHash}
 	}
 	close(g.written)
 	g.written = make(chan struct{})
 	return id, nil
+}
+
+// ticketState says whether a purchase may go on as far as its ticket is concerned.
+// One that a refused purchase had used is good again.
+func (s *sale) ticketState(r *commands.Reservation) domain.Outcome {
+	if r.TicketFault != 0 {
+		return r.TicketFault
+	}
+	if order, used := s.tickets[r.Ticket]; used && r.Ticket != "" && s.orders[order].state != commands.OrderRefused {
+		return domain.TicketInvalid
+	}
+	return domain.Reserved
+}
+
+// TicketUsed tells whether a purchase was accepted with a ticket: see
+// commands.TicketLook.
+func (g *Gate) TicketUsed(_ context.Context, place domain.Place, ticket string) (bool, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	s := g.laneOf(place).sales[place]
+	return s != nil && s.tickets[ticket] != "", nil
 }

@@ -52,7 +52,7 @@ func applied(l []any) commands.Applied {
 }
 
 // eventArgs is how many arguments describe an event to the script.
-const eventArgs = 7
+const eventArgs = 8
 
 // stockArgs writes the events of a page as the script reads them.
 func stockArgs(p commands.StockPage) ([]any, error) {
@@ -62,7 +62,7 @@ func stockArgs(p commands.StockPage) ([]any, error) {
 	}
 	args := make([]any, 0, len(changes)*eventArgs)
 	for _, c := range changes {
-		args = append(args, string(c.Kind), c.ID, c.Quantity, c.Buyer, c.Entry, c.Key, c.BodyHash)
+		args = append(args, string(c.Kind), c.ID, c.Quantity, c.Buyer, c.Entry, c.Key, c.BodyHash, c.Ticket)
 	}
 	return args, nil
 }

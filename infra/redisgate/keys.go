@@ -16,7 +16,8 @@ import (
 //	                                       hold, token; and
 //	                                       o:<order> = letter|entry|items|buyer (A accepted, E ended, T tombstone, R refused),
 //	                                       b:<buyer> = order ids in the order of their entries,
-//	                                       k:<key>   = order|body hash
+//	                                       k:<key>   = order|body hash,
+//	                                       t:<ticket> = the order that used it up
 //	<ns>:{…}:stock:<sale>:<sku>:<bucket>   hash: state, applied, available, token; and
 //	                                       h:<order, withdrawal or move> = letter|quantity|buyer (T taken, R returned, X refused)
 //

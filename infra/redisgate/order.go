@@ -37,6 +37,18 @@ func (g *Gate) Order(ctx context.Context, ref domain.OrderRef) (commands.GateOrd
 	}, nil
 }
 
+// TicketUsed tells whether a purchase was accepted with a ticket: see
+// commands.TicketLook.
+func (g *Gate) TicketUsed(ctx context.Context, place domain.Place, ticket string) (bool, error) {
+	used, err := g.client.HExists(ctx, g.keys.sale(place), ticketField(ticket)).Result()
+	if err != nil {
+		return false, nothing(fmt.Errorf("look up a ticket of sale %s: %w", place.Sale, err))
+	}
+	return used, nil
+}
+
+func ticketField(ticket string) string { return "t:" + ticket }
+
 func (g *Gate) orderCall(s script, ref domain.OrderRef, args ...any) call {
 	return call{
 		sale: true, script: s, batch: 1,

@@ -126,7 +126,7 @@ type group struct {
 func (g *Gate) reserveCall(lane int, batch []*ask) call {
 	groups, member := gather(batch)
 	c := call{sale: true, script: g.scripts.reserve, batch: len(batch), keys: []string{g.keys.lane(lane), g.keys.journal(lane)}}
-	c.args = make([]any, 0, 2+2*len(groups)+10*len(batch))
+	c.args = make([]any, 0, 2+2*len(groups)+11*len(batch))
 	c.args = append(c.args, g.opt.ProcessToken, len(groups))
 	for _, gr := range groups {
 		c.keys = append(append(c.keys, g.keys.sale(gr.place)), g.keys.stocks(gr.place, gr.items)...)
@@ -140,13 +140,25 @@ func (g *Gate) reserveCall(lane int, batch []*ask) call {
 		if a.r.Key != "" {
 			key = "k:" + a.r.Key
 		}
-		c.args = append(c.args, gr.number, "o:"+a.r.Order, "b:"+a.r.Buyer, key, a.r.BodyHash, boolArg(a.r.Eligible), len(a.r.Lines))
+		c.args = append(c.args, gr.number, "o:"+a.r.Order, "b:"+a.r.Buyer, key, a.r.BodyHash, boolArg(a.r.Eligible), ticketArg(a.r), len(a.r.Lines))
 		for _, l := range a.r.Lines {
 			c.args = append(c.args, gr.lines[l.SKU], l.Quantity)
 		}
 		c.args = append(c.args, a.blob)
 	}
 	return c
+}
+
+// ticketArg gives what the script is told of a ticket: its field, the outcome of
+// one that will not do, or nothing.
+func ticketArg(r *commands.Reservation) string {
+	switch {
+	case r.TicketFault != 0:
+		return strconv.Itoa(int(r.TicketFault))
+	case r.Ticket != "":
+		return ticketField(r.Ticket)
+	}
+	return ""
 }
 
 // gather sorts a batch into groups; member[i] is the group of batch[i].

@@ -1,7 +1,7 @@
 -- Brings consecutive events of a stock stream into its hash: domain.Stock.Fold,
 -- and what the events say of orders into the sale's record.
 -- KEYS: sale's record, stock hash. ARGV: from, to, item, then per event: kind, id,
---   quantity, buyer, entry, key, body hash. Kinds: I in, W out (withdrawn, moved),
+--   quantity, buyer, entry, key, body hash, ticket. Kinds: I in, W out (withdrawn, moved),
 --   R reserved, C returned, X refused,
 --   L written off (the hold ends, its units stay away), N nothing.
 -- Answer: done, state, applied.
@@ -14,7 +14,7 @@ if not sale.f.state or not state or applied ~= ARGV[1] then
 end
 
 local holds, orders = {}, {}
-for at = 4, #ARGV, 7 do
+for at = 4, #ARGV, 8 do
   if ARGV[at] ~= 'I' and ARGV[at] ~= 'N' then
     holds[#holds + 1] = 'h:' .. ARGV[at + 1]
     if ARGV[at] ~= 'W' then orders[#orders + 1] = 'o:' .. ARGV[at + 1] end
@@ -94,11 +94,12 @@ local function reserved(e)
   if not unknown and (letter == 'A' or letter == 'E') then return end
   record(e, 'A')
   if e.key ~= '' then put(sale, 'k:' .. e.key, e.id .. '|' .. e.body) end
+  if e.ticket ~= '' then put(sale, 't:' .. e.ticket, e.id) end
 end
 
-for at = 4, #ARGV, 7 do
+for at = 4, #ARGV, 8 do
   local e = {kind = ARGV[at], id = ARGV[at + 1], quantity = tonumber(ARGV[at + 2]), buyer = ARGV[at + 3],
-    entry = ARGV[at + 4], key = ARGV[at + 5], body = ARGV[at + 6]}
+    entry = ARGV[at + 4], key = ARGV[at + 5], body = ARGV[at + 6], ticket = ARGV[at + 7]}
   if e.kind == 'I' then
     left = left + e.quantity
   elseif e.kind == 'W' then

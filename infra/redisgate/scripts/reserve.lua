@@ -1,13 +1,13 @@
 -- Judges a batch of purchases of one lane, in order, and takes what it may.
 -- KEYS: lane, journal, then per group the sale's record and the stock hashes of its items.
 -- ARGV: token, number of groups, per group: quoted sale id, number of items, their names;
---   then per purchase: group, o:order, b:buyer, k:key or '', body hash, eligible,
---   number of lines, per line item and quantity, and the purchase as the journal carries it.
+--   then per purchase: group, o:order, b:buyer, k:key or '', body hash, '1' where the
+--   buyer may buy, t:ticket or '' or the outcome of a ticket that will not do, number of lines, per line item and quantity, and the purchase as the journal carries it.
 -- Answer: the clock, the entry's id, then per purchase an outcome, or 100 + place
 --   in the entry for what was taken, or {outcome, order, entry or time}.
 -- This is the hot path: strings and tables cost more than anything else here.
 local ARGV, KEYS = ARGV, KEYS
-local GROUP, ORDER, BUYER, KEY, BODY, ELIGIBLE, COUNT, LINES = 0, 1, 2, 3, 4, 5, 6, 7
+local GROUP, ORDER, BUYER, KEY, BODY, ELIGIBLE, TICKET, COUNT, LINES = 0, 1, 2, 3, 4, 5, 6, 7, 8
 local sub, gmatch = string.sub, string.gmatch
 
 -- Small numbers come as text, and mostly the same ones: each is read once.
@@ -59,6 +59,7 @@ while at <= #ARGV do
   names[n + 1] = ARGV[at + ORDER]
   names[n + 2] = ARGV[at + BUYER]
   if ARGV[at + KEY] ~= '' then names[n + 3] = ARGV[at + KEY] end
+  if sub(ARGV[at + TICKET], 1, 2) == 't:' then names[#names + 1] = ARGV[at + TICKET] end
   at = at + LINES + 2 * num[ARGV[at + COUNT]] + 1
 end
 for _, sale in pairs(sales) do
@@ -150,6 +151,12 @@ local function judge(at, group)
   if now >= sale.closes then return -4 end
   if f.waits == '1' then return -5 end
   if ARGV[at + ELIGIBLE] ~= '1' then return -6 end
+  local ticket = ARGV[at + TICKET]
+  if ticket ~= '' then
+    if sub(ticket, 1, 2) ~= 't:' then return tonumber(ticket) end
+    local used = f[ticket]
+    if used and sub(field(sale, 'o:' .. used) or '', 1, 1) ~= 'R' then return -8 end
+  end
   local units = list and net_units(group, list) or 0
   local last = at + LINES + 2 * num[ARGV[at + COUNT]] - 1
   for l = at + LINES, last, 2 do units = units + num[ARGV[l + 1]] end
@@ -180,6 +187,7 @@ local function take(at, group)
   put(sale, ARGV[at + ORDER], 'A|' .. head .. '.' .. #blobs .. '|' .. skus .. '|' .. buyer)
   put(sale, ARGV[at + BUYER], list and list .. ',' .. order or order)
   if ARGV[at + KEY] ~= '' then put(sale, ARGV[at + KEY], order .. '|' .. ARGV[at + BODY]) end
+  if ARGV[at + TICKET] ~= '' then put(sale, ARGV[at + TICKET], order) end
   return 100 + #blobs
 end
 

@@ -1,0 +1,183 @@
+package commands
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"seckill/domain"
+)
+
+// TicketLook tells whether a gate accepted a purchase with a ticket. Gates offer it.
+type TicketLook interface {
+	// TicketUsed looks at a sale's record in one bucket and changes nothing.
+	TicketUsed(ctx context.Context, place domain.Place, ticket string) (bool, error)
+}
+
+// TicketAsk asks for the ticket of a buyer.
+type TicketAsk struct {
+	Sale, Buyer string
+	// Opens and Closes are the sale's; First is when the first ticket is given out.
+	First, Opens, Closes time.Time
+	// Life is how long a ticket is good, counted from the opening or from now.
+	Life time.Duration
+	// Most bounds the buyers who get tickets; 0: no bound.
+	Most int64
+	// Used is until when a ticket was good that the buyer has used up: he gets
+	// another one. The zero time: none.
+	Used time.Time
+}
+
+// TicketGrant is the answer. Outcome is Reserved with Expires, SoldOut where as
+// many buyers have tickets as may, TooEarly or Ended.
+type TicketGrant struct {
+	Outcome domain.Outcome
+	Expires time.Time
+	// Again: the buyer had this one already.
+	Again bool
+	Now   time.Time // the clock that decided
+}
+
+// TicketBook remembers who has a ticket, until when, in one step for all nodes:
+// the same buyer gets the same one while it is good, and then a new one in its
+// place, which counts no further.
+type TicketBook interface {
+	Grant(ctx context.Context, ask TicketAsk) (TicketGrant, error)
+}
+
+// Tickets gives out purchase tickets.
+type Tickets struct {
+	Env     *Env
+	Sales   *Sales
+	Members MemberJudge
+	Book    TicketBook
+	Gate    TicketLook
+	// Budget bounds one question to the book.
+	Budget time.Duration
+	// Puzzle asks for a solved puzzle before. Nil: none.
+	Puzzle *Puzzles
+}
+
+// TicketRequest asks for a ticket. Buyer and Tier come from the signed token.
+type TicketRequest struct {
+	Sale, Buyer, Tier string
+	// Solution is that of a puzzle as it was sent, "" without one.
+	Solution string
+}
+
+// TicketAnswer is a ticket, or the outcome for which there is none.
+type TicketAnswer struct {
+	Outcome domain.Outcome
+	Ticket  string
+	Expires time.Time
+	// From is when tickets are given out, with TooEarly.
+	From time.Time
+	Now  time.Time
+}
+
+// Give gives a buyer a ticket, from ten minutes before the opening until the end.
+// A sale that needs none is a *domain.Problem not_found; a puzzle that is not
+// solved, invalid_request. A book that is away is busy: tickets that are out stay
+// good.
+func (t *Tickets) Give(ctx context.Context, req TicketRequest) (TicketAnswer, error) {
+	sale, err := t.sale(ctx, req.Sale)
+	if err != nil {
+		return TicketAnswer{}, err
+	}
+	if sale.Cleaned || sale.Closed {
+		return TicketAnswer{Outcome: domain.Ended}, nil
+	}
+	switch ok, known := mayBuy(sale.Sale, t.Members, req.Buyer, req.Tier); {
+	case !known:
+		return TicketAnswer{Outcome: domain.NotReady}, nil
+	case !ok:
+		return TicketAnswer{Outcome: domain.NotEligible}, nil
+	}
+	if t.Puzzle != nil {
+		if err := t.Puzzle.Check(req.Sale, req.Buyer, req.Solution); err != nil {
+			return TicketAnswer{}, err
+		}
+	}
+	ask := askOf(sale.Sale, req.Buyer)
+	grant, err := t.grant(ctx, ask)
+	if err != nil {
+		return TicketAnswer{}, err
+	}
+	answer, id, err := t.answer(ask, grant)
+	if err != nil || !grant.Again || !manyOrders(sale.Sale) {
+		return answer, err
+	}
+	place := domain.Place{Store: t.Env.Store, Sale: sale.ID, Bucket: domain.HomeBucket(sale.ID, req.Buyer, sale.Terms.Buckets)}
+	if used, err := t.Gate.TicketUsed(ctx, place, id); err != nil || !used {
+		return answer, nil // where the gate cannot say, the one there is
+	}
+	ask.Used = grant.Expires
+	if grant, err = t.grant(ctx, ask); err != nil {
+		return TicketAnswer{}, err
+	}
+	answer, _, err = t.answer(ask, grant)
+	return answer, err
+}
+
+// Challenge gives a buyer a puzzle to solve for a ticket of a sale; not_found
+// where none is asked for.
+func (t *Tickets) Challenge(ctx context.Context, sale, buyer string) (Puzzle, error) {
+	if _, err := t.sale(ctx, sale); err != nil {
+		return Puzzle{}, err
+	}
+	if t.Puzzle == nil {
+		return Puzzle{}, &domain.Problem{Code: domain.CodeNotFound}
+	}
+	return t.Puzzle.New(sale, buyer)
+}
+
+// sale gives a sale that needs tickets.
+func (t *Tickets) sale(ctx context.Context, id string) (FoldedSale, error) {
+	sale, err := t.Sales.Get(ctx, id)
+	if err != nil {
+		return FoldedSale{}, err
+	}
+	if !sale.Cleaned && !sale.Terms.RequireTicket {
+		return FoldedSale{}, &domain.Problem{Code: domain.CodeNotFound}
+	}
+	return sale, nil
+}
+
+func (t *Tickets) grant(ctx context.Context, ask TicketAsk) (TicketGrant, error) {
+	ctx, cancel := context.WithTimeout(ctx, t.Budget)
+	defer cancel()
+	grant, err := t.Book.Grant(ctx, ask)
+	if err != nil {
+		t.Env.Log.Warn("no ticket given out", "buyer_id", ask.Buyer, "sale_id", ask.Sale, "error", err)
+		return TicketGrant{}, &domain.Problem{Code: domain.CodeBusy}
+	}
+	return grant, nil
+}
+
+// answer signs the ticket of a grant, and gives its id too.
+func (t *Tickets) answer(ask TicketAsk, g TicketGrant) (TicketAnswer, string, error) {
+	answer := TicketAnswer{Outcome: g.Outcome, Expires: g.Expires, Now: g.Now, From: ask.First}
+	if g.Outcome != domain.Reserved {
+		return answer, "", nil
+	}
+	var err error
+	if answer.Ticket, err = domain.NewTicket(t.Env.Keys, ask.Sale, ask.Buyer, g.Expires); err != nil {
+		return TicketAnswer{}, "", err
+	}
+	id, _, err := domain.ParseTicket(t.Env.Keys, ask.Sale, ask.Buyer, answer.Ticket)
+	if err != nil {
+		return TicketAnswer{}, "", fmt.Errorf("read the ticket that was signed: %w", err)
+	}
+	return answer, id, nil
+}
+
+func askOf(sale domain.Sale, buyer string) TicketAsk {
+	terms := sale.Terms
+	return TicketAsk{
+		Sale: sale.ID, Buyer: buyer, First: terms.OpensAt.Add(-TicketsBefore), Opens: terms.OpensAt, Closes: terms.ClosesAt,
+		Life: TicketLife, Most: terms.MostTickets(),
+	}
+}
+
+// manyOrders tells whether a buyer may need another ticket after one was used.
+func manyOrders(sale domain.Sale) bool { return sale.Terms.OrdersPerBuyer > 1 || sale.Terms.Rebuy }

@@ -1,0 +1,40 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"seckill/commands"
+	"seckill/infra/members"
+	"seckill/infra/tickets"
+)
+
+const (
+	// storingMembers is longer than any list may take to be stored.
+	storingMembers = 10 * time.Minute
+	// ticketBudget bounds one question to the book of tickets.
+	ticketBudget = 400 * time.Millisecond
+)
+
+// newMembers makes what says who may buy, and what knows it in memory.
+func (a *app) newMembers() {
+	lists := members.New(a.pool, storingMembers)
+	a.members = &commands.Members{Env: a.env, Sales: a.sales, Log: a.sink, Lists: lists}
+	a.knownMembers = commands.NewKnownMembers(a.env, a.sales, lists, commands.KnownMembersOptions{})
+}
+
+// newTickets makes what gives out tickets. Its book is in the Redis of limits and
+// caches; that it is away keeps nothing from starting.
+func (a *app) newTickets() error {
+	book, err := tickets.Open(string(cmp.Or(a.settings.CacheRedisURL, a.stores.redis)), a.settings.Namespace)
+	if err != nil {
+		return err
+	}
+	a.onClose(func(context.Context) error { return book.Close() })
+	a.tickets = &commands.Tickets{Env: a.env, Sales: a.sales, Members: a.knownMembers, Book: book, Gate: a.gate, Budget: ticketBudget}
+	if work := a.settings.TicketPoW; work > 0 {
+		a.tickets.Puzzle = commands.NewPuzzles(a.env, int64(work))
+	}
+	return nil
+}
