@@ -228,5 +228,8 @@ func TestTheSchedulerPreheatsBeforeAnOpeningAndAlarmsWhileItDiffers(t *testing.T
 	}
 	client.HSet(ctx, keys[0], "available", "10")
 	look(8*time.Minute+50*time.Second, "verify clean")
+	watch = &commands.PreheatWatch{Env: &env, Sales: n.Sales, Full: watch.Full, Verify: watch.Verify, Alarm: watch.Alarm, Told: watch.Told}
+	look(8*time.Minute+52*time.Second, "full clean") // another process leads now
+	look(8*time.Minute+53*time.Second, "verify clean")
 	look(9*time.Minute + time.Second) // it has opened
 }
