@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"seckill/domain"
 	"seckill/eventstore"
@@ -25,8 +24,17 @@ type books struct {
 	limit   int64
 	allowed int
 	sale    map[int64]eventstore.Hash // of the sale's own stream, by version
-	stock   map[string]int64          // what stock_log must sum to, by SKU
-	count   []ViewCounts              // what sale_summary must count, by shard
+	fold    domain.Sale
+	// fields is what a gate's record of the sale must say, by the version that one was
+	// seen to have applied.
+	fields map[int64][]SaleField
+	// lists are the buyers whose list in the gate names an order that may be of somebody
+	// else, by order.
+	lists map[string][]string
+	stock map[string]ViewStock     // what stock_log must sum to, by SKU
+	count map[countsKey]ViewCounts // what sale_summary must count
+	// overdraft is the most that the terms ever let a stock stream go below zero.
+	overdraft map[string]int64
 }
 
 // evidence is what stood beside the log, before the log was read.
@@ -104,14 +112,21 @@ type orderBook struct {
 	buyer  string
 	payBy  int64 // seconds since 1970; 0 for none
 	units  int64
-	status status
-	placed bool // its first event placed it
-	inView viewRow
-	folded viewRow // what the row must be at the view's checkpoint
-	claim  claimRow
-	gate   told
-	bucket int16
-	listed bool
+	digest uint64 // OrderDigest
+	key    uint64 // keyDigest
+	// ordinal is the place among its buyer's orders that its event tells.
+	ordinal int32
+	status  status
+	refund  bool
+	placed  bool // its first event placed it
+	inView  viewRow
+	folded  viewRow // what the row must be at the view's checkpoint
+	claim   claimRow
+	gate    told
+	bucket  int16
+	listed  bool
+	// byList: nobody but the gate's list has said yet who the buyer is.
+	byList bool
 	// counted is the item whose hold was added last, counted from 1: a scan may give
 	// one twice.
 	counted uint8
@@ -122,9 +137,12 @@ type orderBook struct {
 }
 
 type viewRow struct {
-	version int32
-	units   int32
-	status  status
+	digest   uint64 // OrderDigest
+	position int64
+	version  int32
+	units    int32
+	status   status
+	refund   bool
 }
 
 // claimRow is what the claims say of an order; n counts its rows.
@@ -133,6 +151,8 @@ type claimRow struct {
 	live     bool
 	stranger bool // a buyer that is not the order's
 	quantity int32
+	ordinal  int32
+	key      uint64 // keyDigest
 }
 
 // status is an order's status in one byte; 0 for none.
@@ -154,10 +174,11 @@ func (s status) domain() domain.OrderStatus { return statuses[s] }
 
 func (s status) live() bool { return domain.Order{Status: s.domain()}.Standing() == domain.Live }
 
-func newBooks(sale FoldedSale, shards int) *books {
+func newBooks(sale FoldedSale) *books {
 	b := &books{
 		stocks: map[string]*stockBook{}, orders: map[string]*orderBook{}, unread: map[string]*UnreadableError{},
-		sale: map[int64]eventstore.Hash{}, stock: map[string]int64{}, count: make([]ViewCounts, shards),
+		sale: map[int64]eventstore.Hash{}, fields: map[int64][]SaleField{}, lists: map[string][]string{}, stock: map[string]ViewStock{}, count: map[countsKey]ViewCounts{},
+		overdraft: map[string]int64{},
 	}
 	b.guards = map[string]guardSeen{}
 	b.limit, b.allowed = sale.Terms.LimitPerBuyer, sale.Terms.OrdersPerBuyer
@@ -229,8 +250,28 @@ func (b *books) add(r *eventstore.Record) error {
 	case strings.HasPrefix(r.Stream, "order-"):
 		b.addOrder(r, ev)
 	case strings.HasPrefix(r.Stream, "sale-"):
-		b.sale[r.Version] = r.Hash
-		b.addTerms(ev)
+		return b.addSale(r, ev)
+	}
+	return nil
+}
+
+// addSale brings the sale's own stream forward, and what a gate that stands there
+// must say.
+func (b *books) addSale(r *eventstore.Record, ev domain.Event) error {
+	b.sale[r.Version], b.fold = r.Hash, b.fold.FoldSale(ev)
+	b.addTerms(ev)
+	for stream, units := range overdrafts(b.fold) {
+		b.overdraft[stream] = max(b.overdraft[stream], units)
+	}
+	for _, c := range b.cuts {
+		if c.seen.Sale.Applied != r.At() || b.fields[r.Version] != nil {
+			continue
+		}
+		fields, err := SaleFields(b.fold)
+		if err != nil {
+			return err
+		}
+		b.fields[r.Version] = fields
 	}
 	return nil
 }
@@ -248,69 +289,4 @@ func (b *books) addTerms(ev domain.Event) {
 		}
 	}
 	b.limit, b.allowed = max(b.limit, terms.LimitPerBuyer), max(b.allowed, terms.OrdersPerBuyer)
-}
-
-func (b *books) addOrder(r *eventstore.Record, ev domain.Event) {
-	id := strings.TrimPrefix(r.Stream, "order-")
-	o := b.order(id)
-	state := domain.Order{Status: o.status.domain()}.FoldOrder(ev)
-	o.status = statusOf(state.Status)
-	if r.Version == 1 {
-		if o.claim.n > 0 && o.buyer != state.BuyerID {
-			o.claim.stranger = true
-		}
-		o.buyer, o.placed, o.bucket = state.BuyerID, state.Status == domain.OrderStatusPlaced, int16(state.Bucket)
-		o.units = lineUnits(state)
-		if !state.PayBy.IsZero() {
-			o.payBy = state.PayBy.Unix()
-		}
-	}
-	if r.Position <= b.claimsAt {
-		o.atClaims = o.status
-	}
-	if r.OrderID != "" && b.inView("order_view", b.views.OrderView, r) {
-		o.folded = viewRow{version: int32(r.Version), status: o.status, units: int32(o.units)}
-	}
-	if b.inView("sale_summary", b.views.Summary, r) {
-		b.count[r.Shard(len(b.count))].count(ev, o)
-	}
-}
-
-// inView tells whether a view that stood at these positions had applied a record.
-func (b *books) inView(projection string, at []int64, r *eventstore.Record) bool {
-	if len(at) == 0 || r.Position > at[r.Shard(len(at))] {
-		return false
-	}
-	first, aside := b.parked[projection][r.SequenceKey()]
-	return !aside || r.Position < first
-}
-
-// count adds what an event did to an order.
-func (c *ViewCounts) count(ev domain.Event, o *orderBook) {
-	switch ev.(type) {
-	case *domain.OrderPlaced:
-		c.Placed++
-		c.Units += o.units
-	case *domain.OrderRejected:
-		c.Rejected++
-	case *domain.OrderPaid:
-		c.Paid++
-	case *domain.OrderCancelled:
-		c.Cancelled++
-	case *domain.OrderExpired:
-		c.Expired++
-	}
-}
-
-func lineUnits(o domain.Order) int64 {
-	var n int64
-	for _, l := range o.Lines {
-		n += l.Quantity
-	}
-	return n
-}
-
-// overdue tells whether an order that waits for its payment should long be over.
-func (o *orderBook) overdue(now time.Time, grace time.Duration) bool {
-	return o.status.domain() == domain.OrderStatusPlaced && o.payBy > 0 && now.Unix() > o.payBy+int64(grace.Seconds())
 }

@@ -9,7 +9,8 @@ import (
 func (b *books) take(v ViewSnapshot) {
 	for _, row := range v.Orders {
 		o := b.order(row.ID)
-		o.inView = viewRow{version: int32(row.Version), status: statusOf(row.Status), units: int32(row.Units)}
+		o.inView = viewRow{version: int32(row.Version), status: statusOf(row.Status), units: int32(row.Units),
+			refund: row.RefundDue, position: row.Position, digest: row.Digest}
 		if o.buyer == "" {
 			o.buyer = row.Buyer
 		}
@@ -34,6 +35,7 @@ func (b *books) claimed(c eventstore.Claim) {
 	o.buyer = c.BuyerID
 	o.claim.n++
 	o.claim.live, o.claim.quantity = c.Live, int32(c.Quantity)
+	o.claim.ordinal, o.claim.key = int32(c.Ordinal), keyDigest(c.Key, c.BodyHash)
 }
 
 // scanned notes what a gate's record of the sale says of orders.
@@ -48,10 +50,14 @@ func (b *books) scanned(place domain.Place, page OrdersPage) {
 	for _, list := range page.Buyers {
 		for _, id := range list.Orders {
 			o := b.order(id)
-			o.listed, o.bucket = true, int16(place.Bucket)
-			if o.buyer == "" {
-				o.buyer = list.Buyer
+			o.bucket = int16(place.Bucket)
+			switch {
+			case o.buyer == "":
+				o.buyer, o.byList = list.Buyer, true
+			case o.buyer != list.Buyer:
+				b.lists[id] = append(b.lists[id], list.Buyer)
 			}
+			o.listed = true
 		}
 	}
 }
@@ -74,6 +80,9 @@ func (b *books) held(place domain.Place, holds []ScannedHold, item uint8) {
 		}
 	}
 }
+
+// inGate tells whether the gate was seen to know of an order.
+func (o *orderBook) inGate() bool { return o.listed || o.gate.letter != 0 || o.gate.held > 0 }
 
 // suspect tells whether what the gate was seen to hold of an order may be wrong.
 // What changed between the scan and the head of the log looks so too.

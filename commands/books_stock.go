@@ -53,8 +53,10 @@ func (b *books) addStock(r *eventstore.Record, ev domain.Event) error {
 	if s.now.Left() < s.least.Left() {
 		s.least = s.now
 	}
-	if b.inView("stock_log", b.views.StockLog, r) {
-		b.stock[s.key.SKU] += e.in - e.out + e.back
+	if change := e.in - e.out + e.back; change != 0 && b.inView("stock_log", b.views.StockLog, r) {
+		rows := b.stock[s.key.SKU]
+		rows.Add(StockRow{Position: r.Position, SKU: s.key.SKU, Order: r.OrderID, Quantity: change, At: r.RecordedAt})
+		b.stock[s.key.SKU] = rows
 	}
 	if s.guard != nil && r.Version <= s.guard.version {
 		s.atGuard = s.now

@@ -1,10 +1,12 @@
 package commands
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"seckill/domain"
 	"seckill/eventstore"
@@ -35,26 +37,33 @@ type ViewAside struct {
 	Reason     string
 }
 
-// ViewOrder is a row of order_view.
+// ViewOrder is a row of order_view. Digest is its OrderDigest.
 type ViewOrder struct {
-	ID      string
-	Buyer   string
-	Status  domain.OrderStatus
-	Version int64
-	Units   int64
+	ID        string
+	Buyer     string
+	Status    domain.OrderStatus
+	Version   int64
+	Units     int64
+	Position  int64
+	RefundDue bool
+	Digest    uint64
 }
 
-// ViewStock is what stock_log sums to for an item.
+// ViewStock is what the rows of stock_log sum to for an item. Digest stands for the
+// set of them.
 type ViewStock struct {
-	SKU  string
-	Left int64
+	SKU    string
+	Left   int64
+	Rows   int64
+	Digest uint64
 }
 
-// ViewCounts is a row of sale_summary.
+// ViewCounts is a row of sale_summary: one for each currency of a shard.
 type ViewCounts struct {
 	Shard                                      int
 	Placed, Rejected, Paid, Cancelled, Expired int64
 	Units                                      int64
+	Amount                                     domain.Money
 }
 
 // ViewReader reads the read models of a sale in one snapshot.
@@ -101,53 +110,108 @@ func (s *SaleReport) judgeOrderView(b *books) {
 		case want.version == 0:
 			f.Kind, f.Detail = FindingViewExtra, "order_view has an order beyond its checkpoint"
 		default:
-			f.Kind = FindingViewStale
-			f.Detail = fmt.Sprintf("order_view says %s at version %d, %d units; the log says %s at version %d, %d units",
-				row.status.domain(), row.version, row.units, want.status.domain(), want.version, want.units)
+			f.Kind, f.Detail = FindingViewStale, staleSaid(row, want)
 		}
 		s.found(f)
 	}
 }
 
+// staleSaid says in what a row of order_view differs from the log.
+func staleSaid(row, want viewRow) string {
+	if row.status != want.status || row.version != want.version || row.units != want.units {
+		return fmt.Sprintf("order_view says %s at version %d, %d units; the log says %s at version %d, %d units",
+			row.status.domain(), row.version, row.units, want.status.domain(), want.version, want.units)
+	}
+	var wrong []string
+	if row.refund != want.refund {
+		wrong = append(wrong, fmt.Sprintf("refund_due %t instead of %t", row.refund, want.refund))
+	}
+	if row.position != want.position {
+		wrong = append(wrong, fmt.Sprintf("position %d instead of %d", row.position, want.position))
+	}
+	if row.digest != want.digest {
+		wrong = append(wrong, "another buyer, bucket, line, amount, reason, time, entry or trace")
+	}
+	return "order_view has for this order " + strings.Join(wrong, ", ")
+}
+
 func (s *SaleReport) judgeStockLog(b *books) {
-	got := map[string]int64{}
+	got, skus := map[string]ViewStock{}, map[string]bool{}
 	for _, row := range b.views.Stock {
-		got[row.SKU] += row.Left
+		got[row.SKU], skus[row.SKU] = row, true
 	}
-	for _, item := range s.Items {
-		if want := b.stock[item.SKU]; want != got[item.SKU] {
-			s.found(Finding{Kind: FindingStockLog, SKU: item.SKU, about: about{projection: "stock_log", before: got[item.SKU], after: want},
-				Detail: fmt.Sprintf("stock_log sums to %d, the log to %d", got[item.SKU], want)})
+	for sku := range b.stock {
+		skus[sku] = true
+	}
+	for _, sku := range slices.Sorted(maps.Keys(skus)) {
+		is, want := got[sku], b.stock[sku]
+		is.SKU, want.SKU = sku, sku
+		if is == want {
+			continue
 		}
+		f := Finding{Kind: FindingStockLog, SKU: sku, about: about{projection: "stock_log", before: is.Left, after: want.Left}}
+		f.Detail = fmt.Sprintf("stock_log has %d rows that sum to %d, the log %d that sum to %d", is.Rows, is.Left, want.Rows, want.Left)
+		if is.Rows == want.Rows && is.Left == want.Left {
+			f.Detail = fmt.Sprintf("stock_log has %d rows that sum to %d as in the log, and not all of them are the log's", is.Rows, is.Left)
+		}
+		s.found(f)
 	}
+}
+
+// countsKey names a row of sale_summary.
+type countsKey struct {
+	shard    int
+	currency string
 }
 
 func (s *SaleReport) judgeSummary(b *books) {
-	got := make([]ViewCounts, b.views.Shards)
+	got, keys := map[countsKey]ViewCounts{}, map[countsKey]bool{}
 	wrong := Finding{Kind: FindingSummary, about: about{projection: "sale_summary"}}
 	for _, row := range b.views.Counts {
-		if row.Shard < 0 || row.Shard >= b.views.Shards {
-			wrong.Detail = fmt.Sprintf("sale_summary has a row of shard %d of %d", row.Shard, b.views.Shards)
-			s.found(wrong)
-			continue
-		}
-		got[row.Shard].add(row)
+		key := countsKey{row.Shard, row.Amount.Currency}
+		got[key] = got[key].plus(row)
+		keys[key] = true
 	}
-	for shard, want := range b.count {
-		if got[shard] != want {
-			wrong.Detail = fmt.Sprintf("sale_summary of shard %d says %+v, the log %+v", shard, got[shard], want)
-			s.found(wrong)
+	for key := range b.count {
+		keys[key] = true
+	}
+	for _, key := range slices.SortedFunc(maps.Keys(keys), func(a, b countsKey) int {
+		return cmp.Or(cmp.Compare(a.shard, b.shard), cmp.Compare(a.currency, b.currency))
+	}) {
+		is, want := got[key].plus(ViewCounts{}), b.count[key].plus(ViewCounts{})
+		is.Shard, is.Amount.Currency, want.Shard, want.Amount.Currency = key.shard, key.currency, key.shard, key.currency
+		switch {
+		case key.shard < 0 || key.shard >= b.views.Shards:
+			wrong.Detail = fmt.Sprintf("sale_summary has a row of shard %d, and there are %d", key.shard, b.views.Shards)
+		case is == want:
+			continue
+		default:
+			wrong.Detail = fmt.Sprintf("sale_summary of shard %d says %s; the log says %s", key.shard, is.said(), want.said())
 		}
+		s.found(wrong)
 	}
 }
 
-func (c *ViewCounts) add(row ViewCounts) {
+// said is a row of sale_summary for people.
+func (c ViewCounts) said() string {
+	said := fmt.Sprintf("%d placed, %d rejected, %d paid, %d cancelled, %d expired, %d units", c.Placed, c.Rejected, c.Paid, c.Cancelled, c.Expired, c.Units)
+	if c.Amount.Currency != "" {
+		said += fmt.Sprintf(" for %s %s", c.Amount.Amount(), c.Amount.Currency)
+	}
+	return said
+}
+
+// plus adds up rows of one shard and currency. What does not fit into 64 bits wraps
+// around in both views of it.
+func (c ViewCounts) plus(row ViewCounts) ViewCounts {
 	c.Placed += row.Placed
 	c.Rejected += row.Rejected
 	c.Paid += row.Paid
 	c.Cancelled += row.Cancelled
 	c.Expired += row.Expired
 	c.Units += row.Units
+	c.Amount.Minor += row.Amount.Minor
+	return c
 }
 
 // readClaims notes every claim of the sale. They come in the order of their

@@ -19,7 +19,7 @@ func (o *orderBook) claimSuspect() bool {
 	switch {
 	case c.n == 0:
 		return o.placed && o.atClaims != 0
-	case c.n > 1, c.stranger, !o.placed, int64(c.quantity) != o.units:
+	case c.n > 1, c.stranger, !o.placed, int64(c.quantity) != o.units, c.ordinal != o.ordinal, c.key != o.key:
 		return true
 	}
 	return c.live != o.atClaims.live() && c.live != o.status.live()
@@ -159,7 +159,7 @@ func (a *buyerAccount) wanted() []eventstore.Claim {
 // judgeAccount names every order whose claim is not what the log says, and a buyer
 // who really holds too much.
 func (r *reconciliation) judgeAccount(a buyerAccount) {
-	rows := map[string]int{}
+	rows, doubled := map[string]int{}, map[string]bool{}
 	for _, c := range a.claims {
 		rows[c.OrderID]++
 	}
@@ -177,15 +177,17 @@ func (r *reconciliation) judgeAccount(a buyerAccount) {
 	}
 	for _, c := range a.claims {
 		w, ok := want[c.OrderID]
-		w.Ordinal = c.Ordinal
+		if doubled[c.OrderID] {
+			w.Ordinal = c.Ordinal // said already
+		}
 		switch {
 		case !ok:
 			r.report.found(a.finding(FindingClaim, c.OrderID, "a claim without an order of this buyer"))
 		case rows[c.OrderID] > 1:
-			rows[c.OrderID] = 1
+			rows[c.OrderID], doubled[c.OrderID] = 1, true
 			r.report.found(a.finding(FindingDoubleClaim, c.OrderID, "an order with several claims"))
 		case w != c:
-			r.report.found(a.finding(FindingClaim, c.OrderID, fmt.Sprintf("the claim says %d units, live %t; the order %d, %t", c.Quantity, c.Live, w.Quantity, w.Live)))
+			r.report.found(a.finding(FindingClaim, c.OrderID, claimSaid(c, w)))
 		}
 	}
 	if units > r.books.limit || len(live) > r.books.allowed {
@@ -193,6 +195,15 @@ func (r *reconciliation) judgeAccount(a buyerAccount) {
 		f.OrderIDs = live
 		r.report.found(f)
 	}
+}
+
+// claimSaid says in what a claim differs from what the order makes of it.
+func claimSaid(is, want eventstore.Claim) string {
+	if is.Quantity == want.Quantity && is.Live == want.Live && is.Ordinal == want.Ordinal {
+		return "the claim has another idempotency key, or another body, than the order"
+	}
+	return fmt.Sprintf("the claim says %d units, live %t, number %d of the buyer; the order %d, %t, %d",
+		is.Quantity, is.Live, is.Ordinal, want.Quantity, want.Live, want.Ordinal)
 }
 
 func (a *buyerAccount) finding(kind, order, detail string) Finding {

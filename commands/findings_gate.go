@@ -25,10 +25,6 @@ func (s *SaleReport) judgeUnread(b *books) {
 // findings about single orders explain is not reported again.
 func (r *reconciliation) judgeCut(c cut, off stranded) {
 	s, lane := &r.report, c.seen.Lane
-	if at := c.seen.Sale.Applied; at.Number > 0 && at.Number <= int64(len(r.books.sale)) && r.books.sale[at.Number] != at.Hash {
-		s.found(Finding{Kind: FindingNotPrefix, about: about{place: c.place},
-			Detail: fmt.Sprintf("the gate's record of the sale has applied version %d, which is not in the stream", at.Number)})
-	}
 	for i, sku := range c.skus {
 		item, stream := &s.Items[i], domain.StockStream(c.place.Sale, sku, c.place.Bucket)
 		if r.books.unread[stream] != nil {
@@ -42,7 +38,7 @@ func (r *reconciliation) judgeCut(c cut, off stranded) {
 		f := Finding{SKU: sku, about: about{place: c.place, before: seen.Available, after: book.expected}}
 		if !book.prefix {
 			f.Kind = FindingNotPrefix
-			f.Detail = fmt.Sprintf("the gate has applied version %d of %s, which is not in the stream", seen.Applied.Number, stream)
+			f.Detail = fmt.Sprintf("the gate has applied %s of %s, which is not in the stream", versionSaid(seen.Applied), stream)
 			s.found(f)
 			continue
 		}
@@ -74,19 +70,20 @@ func (r *reconciliation) judgeRule(b *stockBook) {
 // judgeGuards checks that every guard is the fold of its stream.
 func (s *SaleReport) judgeGuards(b *books) {
 	for _, stream := range slices.Sorted(maps.Keys(b.guards)) {
-		g := b.guards[stream].guard
+		g, at := b.guards[stream].guard, b.guards[stream].version
 		book := b.stocks[stream]
 		if b.unread[stream] != nil || book == nil {
 			continue
 		}
 		a := book.atGuard
-		if a.Released == g.Released && a.Reserved == g.Reserved && a.Returned == g.Returned {
+		overdrawn := g.Overdraft > b.overdraft[stream] && b.unread[domain.SaleStream(s.Sale)] == nil
+		if a.Released == g.Released && a.Reserved == g.Reserved && a.Returned == g.Returned && g.Version == at && !overdrawn {
 			continue
 		}
 		s.found(Finding{Kind: FindingGuard, SKU: book.key.SKU,
 			about: about{place: domain.Place{Sale: book.key.Sale, Bucket: book.key.Bucket}, before: g.Left(), after: a.Left()},
-			Detail: fmt.Sprintf("guard of %s: released %d, reserved %d, returned %d; the log says %d, %d, %d",
-				stream, g.Released, g.Reserved, g.Returned, a.Released, a.Reserved, a.Returned)})
+			Detail: fmt.Sprintf("guard of %s: version %d, released %d, reserved %d, returned %d, overdraft %d; the log says %d, %d, %d, %d, at most %d",
+				stream, g.Version, g.Released, g.Reserved, g.Returned, g.Overdraft, at, a.Released, a.Reserved, a.Returned, b.overdraft[stream])})
 	}
 }
 

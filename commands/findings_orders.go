@@ -34,6 +34,10 @@ func (r *reconciliation) judgeOrders(ctx context.Context) (stranded, error) {
 		o := r.books.orders[id]
 		place := domain.Place{Store: r.Env.Store, Sale: r.sale.ID, Bucket: int(o.bucket)}
 		_, looked := byPlace[place]
+		if looked && o.status == 0 && o.now.letter == 0 && o.inGate() && foreign(id, place) {
+			r.report.found(strangeOrder(id, o, place))
+			continue
+		}
 		if !looked || !o.suspect() || r.books.unread[domain.OrderStream(id)] != nil || !PlainID(id) {
 			continue
 		}

@@ -12,6 +12,7 @@ const (
 	FindingGateBelow   = "gate_below_log"
 	FindingNotInGate   = "recorded_not_in_gate"
 	FindingNotPrefix   = "applied_no_prefix"
+	FindingSaleRecord  = "sale_record_off_log"
 	FindingStranded    = "reserved_never_recorded"
 	FindingOrphan      = "orphan_buyer_record"
 	FindingOverdue     = "journal_overdue"
@@ -59,6 +60,7 @@ type about struct {
 	orders        []string       // of the buyer
 	seen          []string       // items, in the order of record.Holds
 	entry         domain.EntryID // of that order
+	strange       bool           // the log can decide nothing about it
 }
 
 // way is what a repair does about a kind.
@@ -67,6 +69,8 @@ type way int
 const (
 	byPerson  way = iota // nothing
 	byStock              // the gate's account of one item is built again from the log
+	bySale               // the gate's record of the sale is written again from the log
+	byRestart            // the gate's record of the sale and all its stock start again from the log
 	byOrder              // the order is recorded, or rejected so that its units come back
 	byGuard              // the guard is written from its stream
 	byClaims             // the buyer's claims are written from the orders
@@ -84,12 +88,19 @@ type findingForm struct {
 	danger              bool
 }
 
+// Repairs of findings of more than one kind.
+const (
+	repairSale    = "writes the gate's record of the sale again from the log"
+	repairRestart = "starts the gate's record of the sale and all its accounts again from the log"
+)
+
 // findingForms is the one table of findings.
 var findingForms = [...]findingForm{
 	{FindingGateAbove, "the gate forgot purchases, or somebody wrote into it", "builds the item's account in the gate again from the log", byStock, true},
 	{FindingGateBelow, "the gate took units that no purchase has, or missed a return", "builds the item's account in the gate again from the log", byStock, false},
 	{FindingNotInGate, "the gate lost the record of an order, or somebody deleted it", "builds the item's account in the gate again from the log", byStock, true},
 	{FindingNotPrefix, "the log went back, or the gate holds another history", "builds the item's account in the gate again from the log", byStock, true},
+	{FindingSaleRecord, "somebody wrote into the gate", repairSale, bySale, true},
 	{FindingStranded, "a purchase that the gate accepted left its journal before it was recorded", "records the order, or rejects it and gives its units back where it cannot be kept", byOrder, false},
 	{FindingOrphan, "the gate kept the record of a purchase and lost its units", "rejects the order as lost, so that its buyer may buy again", byOrder, false},
 	{FindingOverdue, "no recorder runs, or it stops at this entry", "recovers the lane, which records what its journal holds", byLane, false},
@@ -125,10 +136,16 @@ func formOf(kind string) findingForm {
 func (f Finding) Dangerous() bool { return formOf(f.Kind).danger }
 
 // way is what a repair does about the finding; what is really too many orders of
-// a buyer is no matter of his claims.
+// a buyer is no matter of his claims, and what the log can decide nothing about no
+// matter of an order.
 func (f Finding) way() way {
-	if f.Kind == FindingDoubleClaim && len(f.OrderIDs) > 0 {
+	switch {
+	case f.Kind == FindingDoubleClaim && len(f.OrderIDs) > 0:
 		return byPerson
+	case f.about.strange:
+		return byRestart
+	case f.Kind == FindingNotPrefix && f.SKU == "":
+		return bySale
 	}
 	return formOf(f.Kind).way
 }
@@ -137,5 +154,11 @@ func (f Finding) way() way {
 func (s *SaleReport) found(f Finding) {
 	form := formOf(f.Kind)
 	f.Cause, f.Repair = form.cause, form.repair
+	switch f.way() {
+	case bySale:
+		f.Repair = repairSale
+	case byRestart:
+		f.Cause, f.Repair = "somebody wrote into the gate", repairRestart
+	}
 	s.Findings = append(s.Findings, f)
 }

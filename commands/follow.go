@@ -221,28 +221,47 @@ func (f *Follower) after(ctx context.Context, stream string, from eventstore.Mar
 }
 
 // CatchUpSale brings the gate's record of a sale to the head of its stream.
+// ErrHashMissing: it must be built again. ErrNotPrefix: what it has applied cannot
+// be read, so it must start again.
 func (f *Follower) CatchUpSale(ctx context.Context, sales *Sales, place domain.Place) (eventstore.Mark, error) {
+	return f.catchUpSale(ctx, sales, place, true)
+}
+
+// RewriteSale is CatchUpSale that writes the record again, whatever it says,
+// although it stands at the head. One that is held is left alone: whoever holds it
+// is about to write it.
+func (f *Follower) RewriteSale(ctx context.Context, sales *Sales, place domain.Place) (eventstore.Mark, error) {
+	return f.catchUpSale(ctx, sales, place, false)
+}
+
+// catchUpSale goes on until the record stands at the head, and was written unless
+// that is good enough.
+func (f *Follower) catchUpSale(ctx context.Context, sales *Sales, place domain.Place, written bool) (eventstore.Mark, error) {
 	for {
 		// The gate is looked at first: a fold that is read after it is never older
 		// than what the gate has, unless the log went back.
 		seen, err := f.gate.Peek(ctx, place, nil)
-		if err != nil {
+		switch {
+		case err != nil:
 			return eventstore.Mark{}, fmt.Errorf("look at sale %s in the gate: %w", place.Sale, err)
-		}
-		if seen.Sale.State == HashMissing {
+		case seen.Sale.State == HashMissing:
 			return eventstore.Mark{}, fmt.Errorf("sale %s: %w", place.Sale, ErrHashMissing)
+		case seen.Sale.Applied.Number == Unreadable:
+			return eventstore.Mark{}, fmt.Errorf("sale %s: what it has applied cannot be read: %w", place.Sale, ErrNotPrefix)
 		}
 		sale, err := sales.Fold(ctx, place.Sale)
 		if err != nil {
 			return eventstore.Mark{}, err
 		}
-		if seen.Sale.Applied == sale.Mark {
+		if seen.Sale.Applied == sale.Mark && (written || seen.Sale.Held) {
 			return sale.Mark, nil
 		}
 		// The record is replaced by the fold, whatever it held: terms carry no
 		// account that could be counted twice.
-		if _, err := f.gate.ApplySale(ctx, SalePage{Place: place, From: seen.Sale.Applied, To: sale.Mark, Sale: sale.Sale}); err != nil {
+		done, err := f.gate.ApplySale(ctx, SalePage{Place: place, From: seen.Sale.Applied, To: sale.Mark, Sale: sale.Sale})
+		if err != nil {
 			return eventstore.Mark{}, fmt.Errorf("apply sale %s: %w", place.Sale, err)
 		}
+		written = written || done.Done
 	}
 }

@@ -40,3 +40,18 @@ func (k *Keeper) RebuildStock(ctx context.Context, place domain.Place, sku strin
 func (k *Keeper) RecoverLane(ctx context.Context, lane int) error {
 	return k.locked(ctx, lane, func(ctx context.Context) error { return k.forceRecovery(ctx, lane) })
 }
+
+// RestartSale recovers the lane of a bucket in which the sale's record and all its
+// stock hashes start again from version 0: everything in them that neither the log
+// nor the journal tells of is gone. Purchases are not_ready for as long as that
+// takes.
+func (k *Keeper) RestartSale(ctx context.Context, place domain.Place) error {
+	return k.locked(ctx, place.Lane(), func(ctx context.Context) error {
+		seen, err := k.gate.Lane(ctx, place.Lane())
+		if err != nil {
+			return fmt.Errorf("look at lane %d: %w", place.Lane(), err)
+		}
+		_, err = k.recoverNow(ctx, place.Lane(), seen, recoveryWish{fresh: func(sale string) bool { return sale == place.Sale }})
+		return err
+	})
+}

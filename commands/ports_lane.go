@@ -67,6 +67,10 @@ type Lanes interface {
 	OpenLane(ctx context.Context, lane int, epoch int64, server string) (bool, error)
 }
 
+// Unreadable is the Number of an Applied that is no place of any stream: something
+// else stands in its field, or nothing does. What has it must start again.
+const Unreadable = -1
+
 // SaleHash is a look at the gate's record of a sale in one bucket.
 type SaleHash struct {
 	State   HashState
@@ -101,6 +105,10 @@ type Hashes interface {
 	// although they are there. It works only while the lane is closed under epoch;
 	// false otherwise.
 	Stubs(ctx context.Context, place domain.Place, skus, reset []string, epoch int64) (bool, error)
+	// StartAgain makes closed stubs at version 0 of the sale's record and of every
+	// stock hash named, whatever they held: it is Stubs where the record was lost.
+	// It works only while the lane is closed under epoch; false otherwise.
+	StartAgain(ctx context.Context, place domain.Place, skus []string, epoch int64) (bool, error)
 	// OpenHashes opens a sale's record and its stock hashes, if the lane is closed
 	// under epoch and each stands at the mark given; false otherwise.
 	OpenHashes(ctx context.Context, place domain.Place, marks HashMarks, epoch int64) (bool, error)

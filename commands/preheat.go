@@ -43,6 +43,9 @@ func (k *Keeper) preheat(ctx context.Context, b saleBucket) error {
 		}
 	}
 	_, err = k.follow.CatchUpSale(ctx, k.sales, b.place)
+	if errors.Is(err, ErrNotPrefix) {
+		return k.forceRecovery(ctx, b.place.Lane())
+	}
 	return err
 }
 

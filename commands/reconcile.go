@@ -58,6 +58,7 @@ var ErrNoCut = errors.New("the gate is not open, so there is nothing to compare 
 // ReconcilerGate is what a reconciliation reads of the gate.
 type ReconcilerGate interface {
 	Scanner
+	Inspector
 	Peek(ctx context.Context, place domain.Place, skus []string) (Peeked, error)
 	ReadLane(ctx context.Context, lane int, after domain.EntryID, max int) ([]JournalEntry, error)
 }
@@ -175,7 +176,7 @@ func (r *reconciliation) gather(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read views: %w", err)
 	}
-	r.books = newBooks(r.sale, views.Shards)
+	r.books = newBooks(r.sale)
 	r.books.take(views)
 	if err := r.readClaims(ctx); err != nil {
 		return err
@@ -207,8 +208,10 @@ func (r *reconciliation) judge(ctx context.Context) error {
 		return err
 	}
 	for _, c := range r.books.cuts {
+		r.judgeSaleRecord(c)
 		r.judgeCut(c, stranded)
 	}
+	r.judgeLists()
 	for _, item := range s.Items {
 		s.add(item.Totals)
 	}

@@ -16,7 +16,7 @@ import (
 type cut struct {
 	place domain.Place
 	skus  []string
-	seen  Peeked
+	seen  Inspection
 }
 
 // cutPause is how long is waited before looking again at a gate that is not open,
@@ -61,9 +61,9 @@ func (r *reconciliation) lookAtGate(ctx context.Context, place domain.Place) err
 }
 
 // openCut looks at a bucket until everything in it is open.
-func (r *reconciliation) openCut(ctx context.Context, c cut) (Peeked, error) {
+func (r *reconciliation) openCut(ctx context.Context, c cut) (Inspection, error) {
 	for deadline := r.Env.Now().Add(r.opts.Patience); ; pause(ctx, cutPause) {
-		seen, err := r.Gate.Peek(ctx, c.place, c.skus)
+		seen, err := r.Gate.Inspect(ctx, c.place, c.skus)
 		switch {
 		case err != nil:
 			return seen, fmt.Errorf("look at the gate: %w", err)
@@ -89,7 +89,7 @@ func (p Peeked) open() bool {
 
 // recordedCut takes a cut and waits until its purchases are recorded. One that is
 // not open, or whose epoch ends before, is thrown away.
-func (r *reconciliation) recordedCut(ctx context.Context, c cut) (Peeked, error) {
+func (r *reconciliation) recordedCut(ctx context.Context, c cut) (Inspection, error) {
 	for deadline := r.Env.Now().Add(r.opts.Patience); ; {
 		seen, err := r.openCut(ctx, c)
 		if err != nil {

@@ -30,19 +30,14 @@ func (k *Keeper) recoverLane(ctx context.Context, lane int, seen LaneState, w re
 
 // recoveryWish is what a recovery does beyond what is needed.
 type recoveryWish struct {
-	// fresh tells whether the stock hashes of a sale start again from version 0
-	// although they look well. Nil: of none.
+	// fresh tells whether the record and the stock hashes of a sale start again from
+	// version 0 although they look well. Nil: of none.
 	fresh func(sale string) bool
 	// applied is told how many events went into the gate, page by page. Nil: nobody.
 	applied func(events int)
 }
 
-func (w recoveryWish) reset(b saleBucket) []string {
-	if w.fresh == nil || !w.fresh(b.place.Sale) {
-		return nil
-	}
-	return b.skus
-}
+func (w recoveryWish) again(b saleBucket) bool { return w.fresh != nil && w.fresh(b.place.Sale) }
 
 // recoverUnder is everything of a recovery after the epoch was raised.
 func (k *Keeper) recoverUnder(ctx context.Context, lane int, epoch int64, w recoveryWish) error {
@@ -60,7 +55,13 @@ func (k *Keeper) recoverUnder(ctx context.Context, lane int, epoch int64, w reco
 		return err
 	}
 	for _, b := range all[lane] {
-		if err := k.stub(ctx, b, w.reset(b), epoch); err != nil {
+		if err := k.stub(ctx, b, nil, epoch); err != nil {
+			return err
+		}
+		if !w.again(b) {
+			continue
+		}
+		if err := k.startAgain(ctx, b, epoch); err != nil {
 			return err
 		}
 	}
@@ -110,6 +111,19 @@ func (k *Keeper) stub(ctx context.Context, b saleBucket, reset []string, epoch i
 	}
 	if !ok {
 		return fmt.Errorf("stubs of sale %s: %w", b.place.Sale, ErrOvertaken)
+	}
+	return nil
+}
+
+// startAgain makes closed stubs of a bucket's record and of all its stock hashes:
+// whatever did not come from the log or the journal is gone with them.
+func (k *Keeper) startAgain(ctx context.Context, b saleBucket, epoch int64) error {
+	ok, err := k.gate.StartAgain(ctx, b.place, b.skus, epoch)
+	if err != nil {
+		return fmt.Errorf("start sale %s again: %w", b.place.Sale, err)
+	}
+	if !ok {
+		return fmt.Errorf("start sale %s again: %w", b.place.Sale, ErrOvertaken)
 	}
 	return nil
 }
@@ -297,7 +311,13 @@ func (k *Keeper) rebuild(ctx context.Context, b saleBucket, epoch int64, w recov
 }
 
 func (k *Keeper) bringUp(ctx context.Context, b saleBucket, epoch int64, applied func(int)) (HashMarks, error) {
-	mark, err := k.follow.CatchUpSale(ctx, k.sales, b.place)
+	// Written also where it stands at the head: that says nothing of its fields.
+	mark, err := k.follow.RewriteSale(ctx, k.sales, b.place)
+	if errors.Is(err, ErrNotPrefix) {
+		if err = k.startAgain(ctx, b, epoch); err == nil {
+			mark, err = k.follow.RewriteSale(ctx, k.sales, b.place)
+		}
+	}
 	if err != nil {
 		return HashMarks{}, err
 	}

@@ -35,8 +35,8 @@ type RehydrateProgress struct {
 }
 
 // Rehydrate builds the gate again from the log under a new epoch, lane by lane,
-// by the one procedure of recoverLane: every stock hash of the sale (of every
-// sale for "") starts again from version 0. Purchases meet not_ready in a lane
+// by the one procedure of recoverLane: the record and every stock hash of the sale
+// (of every sale for "") start again from version 0. Purchases meet not_ready in a lane
 // that is under way; accepted ones that are not yet recorded are recorded first.
 // Others at the same lane wait for each other. A sale that was cleaned up stays
 // away. tell may be nil. What was done before an error stays done.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"seckill/domain"
 	"seckill/eventstore"
@@ -24,6 +25,7 @@ type Repair struct {
 type RepairKeeper interface {
 	RebuildStock(ctx context.Context, place domain.Place, sku string, w RebuildWish) (bool, error)
 	RecoverLane(ctx context.Context, lane int) error
+	RestartSale(ctx context.Context, place domain.Place) error
 }
 
 // Repairer mends what a Reconciler finds. The rule: keep what the buyer was told,
@@ -42,6 +44,9 @@ type Repairer struct {
 	Rebuild func(ctx context.Context, projection string) error
 	Retry   func(ctx context.Context, projection, sequence string) error
 	Expire  func(ctx context.Context, order string) error
+	// Resume sells a sale again that was paused because its books did not agree; nil
+	// leaves that to the next round of a DriftWatch.
+	Resume func(ctx context.Context, sale string, reason domain.PauseReason, actor Actor) (FoldedSale, error)
 }
 
 // repairLock lets one repair of an installation run at a time.
@@ -67,8 +72,11 @@ func (m *Repairer) Repair(ctx context.Context, sale string, actor Actor) (Reconc
 		for i := range report.Sales {
 			report.Sales[i].Repairs = done[report.Sales[i].Sale]
 		}
-		if err != nil || report.Drift() == 0 || round > repairRounds {
+		if err != nil {
 			return report, err
+		}
+		if report.Drift() == 0 || round > repairRounds {
+			return report, m.sellAgain(ctx, report, actor)
 		}
 		progress, err := m.round(ctx, report, actor, done)
 		if err != nil {
@@ -78,9 +86,30 @@ func (m *Repairer) Repair(ctx context.Context, sale string, actor Actor) (Reconc
 			report.Sales[i].Repairs = done[report.Sales[i].Sale]
 		}
 		if !progress {
-			return report, nil
+			return report, m.sellAgain(ctx, report, actor)
 		}
 	}
+}
+
+// sellAgain ends the pause for drift of every sale in which nothing is found any
+// more by which units may be sold that do not exist.
+func (m *Repairer) sellAgain(ctx context.Context, report ReconcileReport, actor Actor) error {
+	if m.Resume == nil {
+		return nil
+	}
+	for _, s := range report.Sales {
+		sale, err := m.Sales.Fold(ctx, s.Sale)
+		if err != nil {
+			return err
+		}
+		if sale.Cleaned || slices.ContainsFunc(s.Findings, Finding.Dangerous) || !slices.Contains(sale.Pauses, domain.PausedByDrift) {
+			continue
+		}
+		if _, err := m.Resume(ctx, s.Sale, domain.PausedByDrift, actor); err != nil {
+			return fmt.Errorf("sell sale %s again after its repair: %w", s.Sale, err)
+		}
+	}
+	return nil
 }
 
 // mend is a round of repairs over one sale.
@@ -89,10 +118,12 @@ type mend struct {
 	sale  FoldedSale
 	actor Actor
 	done  map[string]bool // what was mended already in this round, by name
+	// unsettled: an order that the gate alone knows could not be settled.
+	unsettled bool
 }
 
 // repairOrder is in which order a round mends: what lets others be seen first.
-var repairOrder = [...]way{byLane, byOrder, byStock, byGuard, byClaims, byExpiry, byRetry, byRebuild}
+var repairOrder = [...]way{byLane, bySale, byOrder, byRestart, byStock, byGuard, byClaims, byExpiry, byRetry, byRebuild}
 
 // round mends what it can of a report; progress tells whether it mended anything.
 func (m *Repairer) round(ctx context.Context, report ReconcileReport, actor Actor, done map[string][]Repair) (progress bool, err error) {
@@ -131,6 +162,7 @@ func (m *mend) one(ctx context.Context, f Finding) (r Repair, ok bool) {
 	m.done[name] = true
 	r = Repair{Kind: f.Kind, SKU: f.SKU, OrderID: f.OrderID, BuyerID: f.BuyerID}
 	detail, err := m.by(ctx, f)
+	m.unsettled = m.unsettled || (err != nil && f.way() == byOrder)
 	switch {
 	case errors.Is(err, errNotMended):
 		r.Detail = detail
@@ -152,6 +184,10 @@ func (m *mend) name(f Finding) string {
 	switch f.way() {
 	case byLane:
 		return fmt.Sprintf("lane %d", f.about.lane)
+	case bySale:
+		return fmt.Sprintf("record %v", f.about.place)
+	case byRestart:
+		return fmt.Sprintf("restart %v", f.about.place)
 	case byStock:
 		return fmt.Sprintf("stock %v %s", f.about.place, f.SKU+f.skuOfRecord())
 	case byGuard:
@@ -171,6 +207,10 @@ func (m *mend) by(ctx context.Context, f Finding) (string, error) {
 	switch f.way() {
 	case byLane:
 		return "the lane was recovered and its journal recorded", m.Keeper.RecoverLane(ctx, f.about.lane)
+	case bySale:
+		return m.record(ctx, f)
+	case byRestart:
+		return m.restart(ctx, f)
 	case byOrder:
 		return m.order(ctx, f)
 	case byStock:

@@ -24,10 +24,6 @@ func (m *mend) stock(ctx context.Context, f Finding) (string, error) {
 	if f.SKU != "" {
 		skus = []string{f.SKU}
 	}
-	if len(skus) == 0 { // the sale's own record
-		_, err := m.Follow.CatchUpSale(ctx, m.Sales, f.about.place)
-		return "the gate's record of the sale was written from the log", err
-	}
 	built := false
 	for _, sku := range skus {
 		ok, err := m.rebuildStock(ctx, f, sku)
@@ -61,7 +57,7 @@ func (m *mend) rebuildStock(ctx context.Context, f Finding, sku string) (bool, e
 // stillWrong compares one item of a bucket with its stream once more, by a cut of
 // its own.
 func (m *mend) stillWrong(ctx context.Context, f Finding, sku string) (Finding, bool, error) {
-	run := &reconciliation{Reconciler: m.Reconciler, sale: m.sale, opts: m.withDefaults(), books: newBooks(m.sale, 0)}
+	run := &reconciliation{Reconciler: m.Reconciler, sale: m.sale, opts: m.withDefaults(), books: newBooks(m.sale)}
 	run.report.Items = []ItemReport{{SKU: sku}}
 	c := cut{place: f.about.place, skus: []string{sku}}
 	var err error
@@ -172,7 +168,9 @@ func (m *mend) writeGuard(ctx context.Context, f Finding, stream string, fold do
 		Needs: eventstore.Needs{Guards: []string{stream}, Streams: []string{stream}},
 		Decide: func(look eventstore.Look) (*eventstore.Group, error) {
 			g := look.Guard(stream)
-			if g.Released == fold.Released && g.Reserved == fold.Reserved && g.Returned == fold.Returned && look.Stream(stream).Version == fold.Version {
+			at := look.Stream(stream).Version
+			overdraft := max(m.sale.OverdraftIn(f.SKU, f.about.place.Bucket), -fold.Left(), 0)
+			if g.Released == fold.Released && g.Reserved == fold.Reserved && g.Returned == fold.Returned && g.Version == at && g.Overdraft <= overdraft && at == fold.Version {
 				return nil, nil
 			}
 			ev := &domain.StockAdjusted{SaleID: f.about.place.Sale, SKU: f.SKU, Bucket: f.about.place.Bucket, Kind: f.Kind,
@@ -182,7 +180,7 @@ func (m *mend) writeGuard(ctx context.Context, f Finding, stream string, fold do
 				return nil, err
 			}
 			g.Stream, g.Released, g.Reserved, g.Returned = stream, fold.Released, fold.Reserved, fold.Returned
-			g.Overdraft = max(g.Overdraft, m.sale.OverdraftIn(f.SKU, f.about.place.Bucket))
+			g.Overdraft = overdraft
 			return &eventstore.Group{
 				Appends: []eventstore.Append{{Stream: stream, Expected: fold.Version, Events: []eventstore.NewEvent{stored}}},
 				Guards:  []eventstore.Guard{g},

@@ -38,19 +38,25 @@ const orderColumns = `order_id, sale_id, buyer_id, bucket, lines, amount_minor, 
 
 // scanOrder reads a row of orderColumns.
 func scanOrder(row pgx.CollectableRow) (orderRow, error) {
+	r, lines, err := scanColumns(row)
+	if err == nil {
+		r.Lines, err = decodeLines(lines)
+	}
+	return r, err
+}
+
+// scanColumns reads a row of orderColumns and more columns after them. It gives the
+// lines as they stand.
+func scanColumns(row pgx.CollectableRow, more ...any) (orderRow, []byte, error) {
 	var (
 		r                 orderRow
 		lines             []byte
 		accepted, payable *time.Time
 	)
-	err := row.Scan(&r.ID, &r.SaleID, &r.BuyerID, &r.Bucket, &lines, &r.Amount.Minor, &r.Amount.Currency, &r.Status, &r.Reason,
-		&r.RefundDue, &r.PlacedAt, &accepted, &payable, &r.Entry, &r.Version, &r.TraceID, &r.position)
-	if err != nil {
-		return r, err
-	}
+	err := row.Scan(append([]any{&r.ID, &r.SaleID, &r.BuyerID, &r.Bucket, &lines, &r.Amount.Minor, &r.Amount.Currency, &r.Status, &r.Reason,
+		&r.RefundDue, &r.PlacedAt, &accepted, &payable, &r.Entry, &r.Version, &r.TraceID, &r.position}, more...)...)
 	r.PlacedAt, r.AcceptedAt, r.PayBy = r.PlacedAt.UTC(), orZero(accepted), orZero(payable)
-	r.Lines, err = decodeLines(lines)
-	return r, err
+	return r, lines, err
 }
 
 func encodeLines(lines []domain.OrderLine) (string, error) {

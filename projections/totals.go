@@ -8,7 +8,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"seckill/domain"
 	"seckill/eventstore"
 )
 
@@ -18,12 +17,15 @@ const (
 	holdViews = `lock table order_view, stock_log, sale_summary in access share mode`
 
 	selectOrderTotals = `
-select order_id, buyer_id, status, version, units, position from order_view
+select ` + orderColumns + `, units from order_view
 where sale_id = $1 and order_id > $2 order by order_id limit $3`
 
 	selectStockTotals = `
 select sku, sum(quantity)::bigint, count(*), coalesce(-sum(quantity) filter (where order_id <> ''), 0)::bigint
 from stock_log where sale_id = $1 and store = $2 group by sku order by sku`
+
+	selectStockRows = `
+select position, sku, quantity, order_id, at from stock_log where sale_id = $1 and store = $2`
 )
 
 // Totals reads the views as they stood at one moment, with the checkpoints of
@@ -82,14 +84,24 @@ func (t *Totals) At(p Projection) ([]eventstore.Mark, error) {
 	return marks, nil
 }
 
-// OrderTotal is what order_view says about an order. Its shard is that of its id.
+// OrderTotal is a row of order_view. Its shard is that of its id. Lines are nil
+// where somebody wrote what no fold writes.
 type OrderTotal struct {
-	OrderID  string
-	BuyerID  string
-	Status   domain.OrderStatus
-	Version  int64
+	OrderAnswer
 	Units    int64
 	Position int64
+}
+
+func scanTotal(row pgx.CollectableRow) (OrderTotal, error) {
+	var units int64
+	r, lines, err := scanColumns(row, &units)
+	if err != nil {
+		return OrderTotal{}, err
+	}
+	if r.Lines, err = decodeLines(lines); err != nil {
+		r.Lines = nil // it is for who compares to say that these are wrong
+	}
+	return OrderTotal{OrderAnswer: r.OrderAnswer, Units: units, Position: r.position}, nil
 }
 
 // Orders pages through the orders of a sale by id: up to max after an id, ""
@@ -99,7 +111,7 @@ func (t *Totals) Orders(ctx context.Context, sale, after string, max int) ([]Ord
 	if err != nil {
 		return nil, fmt.Errorf("read order_view: %w", err)
 	}
-	all, err := pgx.CollectRows(rows, pgx.RowToStructByPos[OrderTotal])
+	all, err := pgx.CollectRows(rows, scanTotal)
 	if err != nil {
 		return nil, fmt.Errorf("read order_view: %w", err)
 	}
@@ -126,6 +138,32 @@ func (t *Totals) Stock(ctx context.Context, sale string) ([]StockTotal, error) {
 		return nil, fmt.Errorf("add up stock_log: %w", err)
 	}
 	return all, nil
+}
+
+// StockRow is a row of stock_log.
+type StockRow struct {
+	Position int64
+	SKU      string
+	Quantity int64
+	OrderID  string
+	At       time.Time
+}
+
+// EachStock gives every row of the stock log of a sale, in no order.
+func (t *Totals) EachStock(ctx context.Context, sale string, each func(StockRow)) error {
+	rows, err := t.tx.Query(ctx, selectStockRows, sale, t.store)
+	if err != nil {
+		return fmt.Errorf("read stock_log: %w", err)
+	}
+	var r StockRow
+	_, err = pgx.ForEachRow(rows, []any{&r.Position, &r.SKU, &r.Quantity, &r.OrderID, &r.At}, func() error {
+		each(r)
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("read stock_log: %w", err)
+	}
+	return nil
 }
 
 // Summary gives the rows of a sale's summary, by shard.

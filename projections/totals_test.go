@@ -1,6 +1,7 @@
 package projections_test
 
 import (
+	"encoding/json"
 	"maps"
 	"slices"
 	"sync"
@@ -39,7 +40,7 @@ func (h *house) look() looked {
 				break
 			}
 			l.orders = append(l.orders, page...)
-			after = page[len(page)-1].OrderID
+			after = page[len(page)-1].ID
 		}
 		if l.stock, err = totals.Stock(h.ctx(), h.sale); err != nil {
 			return err
@@ -97,7 +98,7 @@ type foldedViews struct {
 func (h *house) foldTo(at map[string][]eventstore.Mark, records []eventstore.Record) foldedViews {
 	h.t.Helper()
 	orders := map[string]domain.Order{}
-	position := map[string]int64{}
+	position, first := map[string]int64{}, map[string]*eventstore.Record{}
 	var account domain.Account
 	f := foldedViews{summary: map[int]projections.Counts{}}
 	for i := range records {
@@ -113,6 +114,9 @@ func (h *house) foldTo(at map[string][]eventstore.Mark, records []eventstore.Rec
 			account = account.Fold(e)
 		}
 		if ofOrder && within("order_view") {
+			if r.Version == 1 {
+				first[r.OrderID] = r
+			}
 			orders[r.OrderID], position[r.OrderID] = orders[r.OrderID].FoldOrder(e), r.Position
 		}
 		if ofOrder && within("sale_summary") {
@@ -125,10 +129,23 @@ func (h *house) foldTo(at map[string][]eventstore.Mark, records []eventstore.Rec
 		for _, line := range o.Lines {
 			units += line.Quantity
 		}
-		f.orders = append(f.orders, projections.OrderTotal{OrderID: id, BuyerID: o.BuyerID, Status: o.Status, Version: o.Version, Units: units, Position: position[id]})
+		o.TermsVersion = 0 // the view does not keep it
+		f.orders = append(f.orders, projections.OrderTotal{Units: units, Position: position[id],
+			OrderAnswer: projections.OrderAnswer{Order: o, PlacedAt: first[id].RecordedAt, TraceID: traceOf(h.t, first[id])}})
 	}
 	f.left = account.Left()
 	return f
+}
+
+func traceOf(t testing.TB, r *eventstore.Record) string {
+	t.Helper()
+	var meta struct {
+		TraceID string `json:"trace_id"`
+	}
+	if err := json.Unmarshal(r.Metadata, &meta); err != nil {
+		t.Fatal(err)
+	}
+	return meta.TraceID
 }
 
 func (h *house) sameAsFold(l looked, records []eventstore.Record) {

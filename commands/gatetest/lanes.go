@@ -12,6 +12,7 @@ func testLanes(t *testing.T, maker Maker) {
 	t.Run("epochs only rise", func(t *testing.T) { testEpochs(t, maker) })
 	t.Run("a lane opens only where it was closed, on the server that was seen", func(t *testing.T) { testOpenLane(t, maker) })
 	t.Run("stubs and openings belong to the recovery that closed the lane", func(t *testing.T) { testStubs(t, maker) })
+	t.Run("a sale's record that starts again takes everything of the bucket with it", func(t *testing.T) { testStartAgain(t, maker) })
 	t.Run("a lost sale's record makes every stock of it start again", func(t *testing.T) { testLostSale(t, maker) })
 	t.Run("another process answers -1 until the lane was recovered, and nothing is sold twice", func(t *testing.T) {
 		subject := maker(t)

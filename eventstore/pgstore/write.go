@@ -42,6 +42,12 @@ from unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], 
 on conflict (stream, version) do update
 set released = excluded.released, reserved = excluded.reserved, returned = excluded.returned, overdraft = excluded.overdraft`
 
+	// The newest guard is the one with the highest version: one that is beyond its
+	// stream, which only a hand can write, would hide every later one.
+	deleteGuardsBeyond = `
+delete from guards g using unnest($1::text[], $2::bigint[]) n(stream, version)
+where g.stream = n.stream and g.version > n.version`
+
 	upsertClaims = `
 insert into claims (sale_id, buyer_id, ordinal, order_id, quantity, live, key, body_hash)
 select n.sale_id, n.buyer_id, n.ordinal, n.order_id, n.quantity, n.live, n.key, n.body_hash
@@ -81,7 +87,7 @@ func writeAndCommit(ctx context.Context, conn queryer, p *plan) error {
 		queueEvents(b, p)
 		queueNewStreams(b, p.streams)
 	}
-	queueNewGuards(b, p.guards)
+	queueNewGuards(b, p)
 	queueNewClaims(b, p.claims)
 	queueNewCursors(b, p.cursors)
 	var end string
@@ -147,12 +153,23 @@ func queueNewStreams(b *pgx.Batch, streams map[string]eventstore.StreamState) {
 		column(names, func(n *string) []byte { h := streams[*n].Hash; return h[:] }))
 }
 
-func queueNewGuards(b *pgx.Batch, guards map[string]eventstore.Guard) {
-	if len(guards) == 0 {
+func queueNewGuards(b *pgx.Batch, p *plan) {
+	if len(p.guards) == 0 {
 		return
 	}
 	type guard = eventstore.Guard
-	rows := slices.Collect(maps.Values(guards))
+	rows := slices.Collect(maps.Values(p.guards))
+	var beyond []guard
+	for _, g := range rows {
+		if p.facts.guards[g.Stream].Version > g.Version {
+			beyond = append(beyond, g)
+		}
+	}
+	if len(beyond) > 0 {
+		b.Queue(deleteGuardsBeyond,
+			column(beyond, func(g *guard) string { return g.Stream }),
+			column(beyond, func(g *guard) int64 { return g.Version }))
+	}
 	b.Queue(insertGuards,
 		column(rows, func(g *guard) string { return g.Stream }),
 		column(rows, func(g *guard) int64 { return g.Version }),

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -156,19 +158,18 @@ func fillSnapshot(ctx context.Context, t *projections.Totals, sale string, s *co
 			return err
 		}
 		for _, o := range page {
-			s.Orders = append(s.Orders, commands.ViewOrder{ID: o.OrderID, Buyer: o.BuyerID, Status: o.Status, Version: o.Version, Units: o.Units})
-			after = o.OrderID
+			s.Orders = append(s.Orders, commands.ViewOrder{
+				ID: o.ID, Buyer: o.BuyerID, Status: o.Status, Version: o.Version, Units: o.Units, Position: o.Position,
+				RefundDue: o.RefundDue, Digest: commands.OrderDigest(orderAnswer(o.OrderAnswer)),
+			})
+			after = o.ID
 		}
 		if len(page) < snapshotPage {
 			break
 		}
 	}
-	stock, err := t.Stock(ctx, sale)
-	if err != nil {
+	if err := fillStock(ctx, t, sale, s); err != nil {
 		return err
-	}
-	for _, item := range stock {
-		s.Stock = append(s.Stock, commands.ViewStock{SKU: item.SKU, Left: item.Left})
 	}
 	summary, err := t.Summary(ctx, sale)
 	if err != nil {
@@ -177,8 +178,23 @@ func fillSnapshot(ctx context.Context, t *projections.Totals, sale string, s *co
 	for _, row := range summary {
 		c := row.Counts
 		s.Counts = append(s.Counts, commands.ViewCounts{
-			Shard: row.Shard, Placed: c.Placed, Rejected: c.Rejected, Paid: c.Paid, Cancelled: c.Cancelled, Expired: c.Expired, Units: c.Units,
+			Shard: row.Shard, Amount: row.Amount, Placed: c.Placed, Rejected: c.Rejected, Paid: c.Paid, Cancelled: c.Cancelled, Expired: c.Expired, Units: c.Units,
 		})
 	}
 	return nil
+}
+
+// fillStock adds up the rows of the stock log as the reconciliation does.
+func fillStock(ctx context.Context, t *projections.Totals, sale string, s *commands.ViewSnapshot) error {
+	items := map[string]*commands.ViewStock{}
+	err := t.EachStock(ctx, sale, func(r projections.StockRow) {
+		if items[r.SKU] == nil {
+			items[r.SKU] = &commands.ViewStock{SKU: r.SKU}
+		}
+		items[r.SKU].Add(commands.StockRow{Position: r.Position, SKU: r.SKU, Order: r.OrderID, Quantity: r.Quantity, At: r.At})
+	})
+	for _, sku := range slices.Sorted(maps.Keys(items)) {
+		s.Stock = append(s.Stock, *items[sku])
+	}
+	return err
 }

@@ -100,6 +100,21 @@ func (g *Gate) Stubs(_ context.Context, place domain.Place, skus, reset []string
 	return true, nil
 }
 
+// StartAgain makes stubs of everything during a recovery: see commands.Hashes.
+func (g *Gate) StartAgain(_ context.Context, place domain.Place, skus []string, epoch int64) (bool, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	l := g.laneOf(place)
+	if !l.recovering(epoch) {
+		return false, nil
+	}
+	l.put(place, newSale(""))
+	for _, sku := range skus {
+		l.putStock(stockKey(place, sku), newStock(stockKey(place, sku), ""))
+	}
+	return true, nil
+}
+
 // OpenHashes opens hashes during a recovery: see commands.Hashes.
 func (g *Gate) OpenHashes(_ context.Context, place domain.Place, marks commands.HashMarks, epoch int64) (bool, error) {
 	g.mu.Lock()

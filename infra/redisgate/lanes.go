@@ -63,7 +63,7 @@ func (g *Gate) Stubs(ctx context.Context, place domain.Place, skus, reset []stri
 	for _, sku := range reset {
 		again[sku] = true
 	}
-	args := []any{g.opt.ProcessToken, epoch}
+	args := []any{g.opt.ProcessToken, epoch, boolArg(false)}
 	all := append([]string(nil), skus...)
 	for _, sku := range skus {
 		args = append(args, boolArg(again[sku]))
@@ -76,6 +76,15 @@ func (g *Gate) Stubs(ctx context.Context, place domain.Place, skus, reset []stri
 		}
 	}
 	return g.runFlag(ctx, g.hashCall(g.scripts.stubs, place, all, args))
+}
+
+// StartAgain makes stubs of everything during a recovery: see commands.Hashes.
+func (g *Gate) StartAgain(ctx context.Context, place domain.Place, skus []string, epoch int64) (bool, error) {
+	args := []any{g.opt.ProcessToken, epoch, boolArg(true)}
+	for range skus {
+		args = append(args, boolArg(true))
+	}
+	return g.runFlag(ctx, g.hashCall(g.scripts.stubs, place, skus, args))
 }
 
 func boolArg(b bool) string {

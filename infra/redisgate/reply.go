@@ -50,8 +50,13 @@ func hashState(v any) commands.HashState {
 	return commands.HashMissing
 }
 
+// mark reads a place in a stream. What stands there and is none, nobody may take
+// for version 0.
 func mark(v any) eventstore.Mark {
-	m, _ := eventstore.ParseMark(text(v))
+	m, err := eventstore.ParseMark(text(v))
+	if text(v) != "" && (err != nil || m.String() != text(v)) { // no script would take it for the same
+		return eventstore.Mark{Number: commands.Unreadable}
+	}
 	return m
 }
 

@@ -100,6 +100,10 @@ local function split(v) return string.match(v, '^(%a)|([^|]*)|(.*)$') end
 -- An order record: letter, entry, items, buyer.
 local function split_record(v) return string.match(v, '^(%a)|([^|]*)|([^|]*)|(.*)$') end
 
+-- The place that a hash has applied, as it is answered: '?' where one that is there
+-- has lost it.
+local function applied_of(state, applied) return applied or (state and '?' or '0:') end
+
 -- What goes may have a million fields: it is freed beside, not within the script.
 local function make_stub(key, token)
   redis.call('UNLINK', key)

@@ -5,10 +5,10 @@
 local answer = {lane_reply(read_lane(KEYS[1], ARGV[1]), KEYS[2])}
 if KEYS[3] then
   local v = redis.call('HMGET', KEYS[3], 'state', 'applied', 'hold')
-  answer[2] = {v[1] or '', v[2] or '0:', v[3] or ''}
+  answer[2] = {v[1] or '', applied_of(v[1], v[2]), v[3] or ''}
 end
 for i = 4, #KEYS do
   local v = redis.call('HMGET', KEYS[i], 'state', 'applied', 'available', 'token')
-  answer[i - 1] = {v[1] or '', v[2] or '0:', v[3] or '0', v[4] or ''}
+  answer[i - 1] = {v[1] or '', applied_of(v[1], v[2]), v[3] or '0', v[4] or ''}
 end
 return answer

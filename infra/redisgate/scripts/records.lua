@@ -5,10 +5,10 @@
 --   its record, its buyer's list, and its hold in each stock hash, '' for none.
 local answer = {lane_reply(read_lane(KEYS[1], ARGV[1]), KEYS[2])}
 local v = redis.call('HMGET', KEYS[3], 'state', 'applied', 'hold')
-answer[2] = {v[1] or '', v[2] or '0:', v[3] or ''}
+answer[2] = {v[1] or '', applied_of(v[1], v[2]), v[3] or ''}
 for i = 4, #KEYS do
   local s = redis.call('HMGET', KEYS[i], 'state', 'applied', 'available', 'token')
-  answer[i - 1] = {s[1] or '', s[2] or '0:', s[3] or '0', s[4] or ''}
+  answer[i - 1] = {s[1] or '', applied_of(s[1], s[2]), s[3] or '0', s[4] or ''}
 end
 local orders = {}
 for at = 2, #ARGV, 2 do
