@@ -13,8 +13,8 @@ type Shortages interface {
 	// SoldOut tells whether Reserve would have answered domain.SoldOut to this
 	// purchase at a moment while SoldOut ran. It looks at the gate itself, takes
 	// nothing and writes nothing. False says only that Reserve must judge. It must
-	// not be asked for a purchase that is not Eligible; Order, BodyHash, TraceID and
-	// Node do not matter. Errors are *GateError; nothing happened.
+	// not be asked for a purchase that is not Eligible or has a TicketFault; Order,
+	// BodyHash, TraceID and Node do not matter. Errors are *GateError; nothing happened.
 	SoldOut(ctx context.Context, r Reservation) (bool, error)
 }
 
@@ -80,12 +80,15 @@ func (m *shortMarks) drop(sale string, lines []domain.Line) {
 // the gate that began after the purchase arrived. Who may not buy for a reason that
 // is told before sold out is left to the gate. The error is a *domain.Problem.
 func (p *Purchaser) soldOut(ctx context.Context, sale *FoldedSale, req *PurchaseRequest) (bool, error) {
-	if p.opts.Shortages == nil || !p.short.any(sale.ID, req.Lines) || !onlyStockDecides(&sale.Sale, req) {
+	if p.opts.Shortages == nil || !p.short.any(sale.ID, req.Lines) {
 		return false, nil
 	}
 	r := Reservation{
-		Buyer: req.Buyer, Lines: req.Lines, Items: sale.SKUs(), Eligible: true,
+		Buyer: req.Buyer, Lines: req.Lines, Items: sale.SKUs(),
 		Place: domain.Place{Store: p.env.Store, Sale: sale.ID, Bucket: domain.HomeBucket(sale.ID, req.Buyer, sale.Terms.Buckets)},
+	}
+	if p.judgeBuyer(&r, sale.Sale, *req); !r.Eligible || r.TicketFault != 0 {
+		return false, nil
 	}
 	if req.IdempotencyKey != "" {
 		r.Key = KeyDigest(req.Buyer, sale.ID, req.Route, req.IdempotencyKey)
@@ -98,11 +101,4 @@ func (p *Purchaser) soldOut(ctx context.Context, sale *FoldedSale, req *Purchase
 		return false, &domain.Problem{Code: domain.CodeBusy}
 	}
 	return sold, nil
-}
-
-// onlyStockDecides tells whether, as far as this node judges, nothing but the stock
-// stands between the buyer and the units. What the gate judges before the stock
-// SoldOut looks at itself.
-func onlyStockDecides(sale *domain.Sale, req *PurchaseRequest) bool {
-	return !sale.Terms.RequireTicket && sale.Terms.Tokens == 0 && eligible(sale.Terms.EligibleTiers, req.Tier)
 }

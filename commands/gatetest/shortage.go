@@ -66,7 +66,16 @@ func testWhoIsShort(t *testing.T, maker Maker) {
 	s.wantSoldOut("a key that is not known", stranger, true)
 	stranger.Key = keyed.Key
 	s.wantSoldOut("a key that is known", stranger, false)
-	s.WantLeft(show, "A", 1)
+	ticket := s.Ask(show, "v", 2)
+	ticket.Ticket = "aa"
+	s.wantSoldOut("a ticket that is good", ticket, true)
+	used := s.Ask(show, "w", 1)
+	used.Ticket = "aa"
+	if v := s.Reserve(used); v.Outcome != domain.Reserved {
+		t.Fatalf("got %s, want reserved", v.Outcome)
+	}
+	s.wantSoldOut("a ticket that is used up", ticket, false)
+	s.WantLeft(show, "A", 0)
 }
 
 func testShortNow(t *testing.T, maker Maker) {

@@ -143,6 +143,9 @@ func (g *Gate) lookAt(ctx context.Context, lane int, batch []*look) error {
 		if l.r.Key != "" {
 			c.args, whose = append(c.args, "k:"+l.r.Key), append(whose, i)
 		}
+		if l.r.Ticket != "" {
+			c.args, whose = append(c.args, ticketField(l.r.Ticket)), append(whose, i)
+		}
 	}
 	seen, err := g.runList(ctx, c, 0)
 	if err != nil || len(seen) == 0 {

@@ -1,6 +1,6 @@
 -- Looks what purchases of one place could be but sold out. Changes nothing.
 -- KEYS: lane, sale's record, stock hashes. ARGV: token, then fields of the sale's
---   record: b:buyer, k:key.
+--   record: b:buyer, k:key, t:ticket.
 -- Answer: the limit, the units left per stock, and the places, from 1, of those fields
 --   that are there; nothing at all where the sale does not sell now.
 local lane = read_lane(KEYS[1], ARGV[1])
