@@ -18,6 +18,7 @@ func (a *app) newRepairer() *commands.Repairer {
 		Expire: func(ctx context.Context, order string) error {
 			return a.orders.Expire(ctx, order, commands.Actor{By: "repair"})
 		},
+		Resume: a.operator.Resume,
 	}
 }
 

@@ -19,5 +19,6 @@ func (n *Node) newRepairer(pool *pgxpool.Pool, r *Rig, source projections.Source
 		Expire: func(ctx context.Context, order string) error {
 			return n.Orders.Expire(ctx, order, commands.Actor{By: "repair"})
 		},
+		Resume: n.Operator.Resume,
 	}
 }
