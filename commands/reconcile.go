@@ -27,19 +27,25 @@ type ItemReport struct {
 }
 
 // SaleReport is the account of a sale. Drift is the number of findings. Repairs
-// is what was done about findings, where it was asked for.
+// is what was done about findings, where it was asked for. Of a sale that was
+// cleaned up only log and views were compared; Note says so, or that even its part
+// of the log is gone.
 type SaleReport struct {
-	Sale  string       `json:"sale"`
-	Items []ItemReport `json:"items" nullable:"false"`
+	Sale    string       `json:"sale"`
+	Cleaned bool         `json:"cleaned,omitempty"`
+	Note    string       `json:"note,omitempty"`
+	Items   []ItemReport `json:"items" nullable:"false"`
 	Totals
 	Drift    int       `json:"drift"`
 	Findings []Finding `json:"findings" nullable:"false"`
 	Repairs  []Repair  `json:"repairs,omitempty"`
 }
 
-// ReconcileReport is the account of several sales.
+// ReconcileReport is the account of several sales. CleanedUp is how many were left
+// out because they are cleaned up.
 type ReconcileReport struct {
-	Sales []SaleReport `json:"sales" nullable:"false"`
+	Sales     []SaleReport `json:"sales" nullable:"false"`
+	CleanedUp int          `json:"cleaned_up,omitempty"`
 }
 
 // Drift is the number of findings over all sales.
@@ -97,10 +103,11 @@ func (o ReconcilerOptions) withDefaults() ReconcilerOptions {
 // Where a gate was not open the error is ErrNoCut, beside a report of the others.
 func (r *Reconciler) Reconcile(ctx context.Context, sale string) (ReconcileReport, error) {
 	report := ReconcileReport{Sales: []SaleReport{}}
-	ids, err := r.ids(ctx, sale)
+	ids, cleaned, err := r.ids(ctx, sale)
 	if err != nil {
 		return report, err
 	}
+	report.CleanedUp = cleaned
 	var closed []error
 	for _, id := range ids {
 		one, err := r.sale(ctx, id)
@@ -120,22 +127,30 @@ func (r *Reconciler) Reconcile(ctx context.Context, sale string) (ReconcileRepor
 	return report, errors.Join(closed...)
 }
 
-func (r *Reconciler) ids(ctx context.Context, sale string) ([]string, error) {
+// ids lists the sales to compare, and how many cleaned-up ones are left out.
+func (r *Reconciler) ids(ctx context.Context, sale string) (ids []string, cleaned int, err error) {
 	if sale != "" {
-		return []string{sale}, nil
+		return []string{sale}, 0, nil
 	}
 	sales, err := r.Sales.List(ctx)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	var ids []string
 	for _, s := range sales {
-		if !s.Cleaned {
-			ids = append(ids, s.ID)
+		if s.Cleaned {
+			cleaned++
+			continue
 		}
+		ids = append(ids, s.ID)
 	}
-	return ids, nil
+	return ids, cleaned, nil
 }
+
+// Notes of a sale that was cleaned up.
+const (
+	noteNoGate = "The sale is cleaned up: the gate holds nothing of it any more, and log, guards, claims and views were compared."
+	noteNoLog  = "The sale is cleaned up, and its part of the log is archived: there was nothing to compare."
+)
 
 func (r *Reconciler) sale(ctx context.Context, id string) (SaleReport, error) {
 	sale, err := r.Sales.Fold(ctx, id)
@@ -143,7 +158,14 @@ func (r *Reconciler) sale(ctx context.Context, id string) (SaleReport, error) {
 		return SaleReport{}, err
 	}
 	run := &reconciliation{Reconciler: r, sale: sale, opts: r.withDefaults()}
-	run.report = SaleReport{Sale: id, Items: []ItemReport{}, Findings: []Finding{}}
+	run.report = SaleReport{Sale: id, Cleaned: sale.Cleaned, Items: []ItemReport{}, Findings: []Finding{}}
+	if sale.Cleaned {
+		run.report.Note = noteNoGate
+	}
+	if sale.Cleaned && len(sale.SKUs()) == 0 {
+		run.report.Note = noteNoLog
+		return run.report, nil
+	}
 	for _, sku := range sale.SKUs() {
 		run.report.Items = append(run.report.Items, ItemReport{SKU: sku})
 	}
@@ -211,6 +233,9 @@ func (r *reconciliation) judge(ctx context.Context) error {
 		r.judgeSaleRecord(c)
 		r.judgeCut(c, stranded)
 	}
+	if r.sale.Cleaned {
+		s.fromLog(r.books)
+	}
 	r.judgeLists()
 	for _, item := range s.Items {
 		s.add(item.Totals)
@@ -225,6 +250,21 @@ func (r *reconciliation) judge(ctx context.Context) error {
 	r.judgeOverdueOrders()
 	s.judgeViews(r.books)
 	return nil
+}
+
+// fromLog tells the account that the log alone has.
+func (s *SaleReport) fromLog(b *books) {
+	for i := range s.Items {
+		item := &s.Items[i]
+		for _, book := range b.stocks {
+			if book.key.SKU != item.SKU {
+				continue
+			}
+			item.Released += book.now.Released
+			item.Reserved += book.now.Reserved
+			item.Returned += book.now.Returned
+		}
+	}
 }
 
 func (t *Totals) add(o Totals) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
@@ -55,23 +56,51 @@ func (r *reconcileCmd) ask(ctx context.Context, a *app) (commands.ReconcileRepor
 
 func (c console) printReport(report commands.ReconcileReport) error {
 	if len(report.Sales) == 0 {
-		_, err := fmt.Fprintln(c.out, "There is no sale yet, so there is nothing to compare.")
+		_, err := fmt.Fprintln(c.out, firstOf(leftOut(report), "There is no sale yet, so there is nothing to compare."))
 		return err
 	}
 	t := newTable("sale", "item", "released", "reserved", "returned", "left in the gate", "in flight", "drift")
 	numbers(t, 3, 4, 5, 6, 7, 8)
+	var notes []string
 	for _, s := range report.Sales {
 		for _, i := range s.Items {
-			t.AppendRow(table.Row{s.Sale, i.SKU, i.Released, i.Reserved, i.Returned, i.Available, i.InFlight, s.Drift})
+			row := table.Row{s.Sale, i.SKU, i.Released, i.Reserved, i.Returned, i.Available, i.InFlight, s.Drift}
+			if s.Cleaned {
+				row[5], row[6] = "-", "-"
+			}
+			t.AppendRow(row)
+		}
+		notes = append(notes, s.Note)
+	}
+	if t.Length() > 0 {
+		if err := c.print(t); err != nil {
+			return err
 		}
 	}
-	if err := c.print(t); err != nil {
-		return err
+	for _, note := range append(notes, leftOut(report)) {
+		if note == "" {
+			continue
+		}
+		if _, err := fmt.Fprintln(c.out, note); err != nil {
+			return err
+		}
 	}
 	if err := c.printRepairs(report); err != nil {
 		return err
 	}
 	return c.printFindings(report)
+}
+
+// leftOut says how many sales were not compared because they are cleaned up, ""
+// for none.
+func leftOut(report commands.ReconcileReport) string {
+	switch report.CleanedUp {
+	case 0:
+		return ""
+	case 1:
+		return "1 sale is cleaned up and was left out."
+	}
+	return fmt.Sprintf("%d sales are cleaned up and were left out.", report.CleanedUp)
 }
 
 func (c console) printRepairs(report commands.ReconcileReport) error {
@@ -104,7 +133,11 @@ func firstOf(texts ...string) string {
 
 func (c console) printFindings(report commands.ReconcileReport) error {
 	if report.Drift() == 0 {
-		_, err := fmt.Fprintln(c.out, "Gate, log and views agree.")
+		said := "Gate, log and views agree."
+		if !slices.ContainsFunc(report.Sales, func(s commands.SaleReport) bool { return !s.Cleaned }) {
+			said = "Nothing was found."
+		}
+		_, err := fmt.Fprintln(c.out, said)
 		return err
 	}
 	t := newTable("sale", "finding", "order", "buyer", "detail", "likely cause", "--repair")

@@ -97,8 +97,8 @@ func (c console) printStatement(kept commands.KeptStatement, text []byte) error 
 	if kept.Fresh {
 		how = "Statement written"
 	}
-	_, err = fmt.Fprintf(c.out, "%s: %s\nSHA-256 %s\n%s, %s, %s that stand out.\n", how, kept.File, kept.SHA256,
-		countOf(s.Findings.Total, "finding"), countOf(s.Repairs.Total, "repair"), countOf(int64(len(s.Chances.Flags)), "chance"))
+	_, err = fmt.Fprintf(c.out, "%s: %s\nSHA-256 %s\n%s, %s, %s.\n", how, kept.File, kept.SHA256,
+		countOf(s.Findings.Total, "finding"), countOf(s.Repairs.Total, "repair"), standingOut(len(s.Chances.Flags)))
 	return err
 }
 
@@ -206,4 +206,12 @@ func (c console) printVerified(v *statementVerifyCmd, x *commands.SignedStatemen
 		err = errFound
 	}
 	return err
+}
+
+// standingOut says how many chances stand out.
+func standingOut(n int) string {
+	if n == 1 {
+		return "1 chance that stands out"
+	}
+	return fmt.Sprintf("%d chances that stand out", n)
 }

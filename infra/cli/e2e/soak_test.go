@@ -39,10 +39,7 @@ func TestReconciliationUnderFullLoadFindsNothing(t *testing.T) {
 		n.AwaitOpen(t, sale)
 		StandingChecks(t, n, sale, accepted)
 	}
-	t.Logf("%d runs, %d of which met a gate that was not open; in all %v", *soakRuns, closed, did)
-	if closed == *soakRuns {
-		t.Error("no run found the gate open")
-	}
+	t.Logf("%d runs, and %d looks at a gate that was not open; in all %v", *soakRuns, closed, did)
 	for _, kind := range []int{didBuy, didCancel, didPay, didFail, didRelease} {
 		if did[kind] == 0 {
 			t.Errorf("traffic of kind %d never happened", kind)
@@ -50,14 +47,21 @@ func TestReconciliationUnderFullLoadFindsNothing(t *testing.T) {
 	}
 }
 
-// soak reconciles so many times and gives how many of them met a closed gate.
+// soakPatience is for how many closed gates in a row a run waits.
+const soakPatience = 200
+
+// soak reconciles so many times, and gives how often it met a closed gate beside
+// them: such a look compared nothing, and is no run.
 func soak(t *testing.T, n *Node, sale string, runs int) (closed int) {
 	t.Helper()
-	for run := 0; run < runs && !t.Failed(); run++ {
+	for run, row := 0, 0; run < runs && !t.Failed(); {
 		report, err := n.Reconciler.Reconcile(context.Background(), sale)
 		switch {
 		case errors.Is(err, commands.ErrNoCut):
 			closed++
+			if row++; row > soakPatience {
+				t.Errorf("run %d: the gate was closed %d times in a row", run, row)
+			}
 			continue
 		case err != nil:
 			t.Errorf("run %d: %v", run, err)
@@ -66,6 +70,7 @@ func soak(t *testing.T, n *Node, sale string, runs int) (closed int) {
 		for _, f := range report.Sales[0].Findings {
 			t.Errorf("run %d: false finding %+v", run, f)
 		}
+		run, row = run+1, 0
 	}
 	return closed
 }
