@@ -39,7 +39,7 @@ func (s *Server) mount() ([]byte, error) {
 	}
 	api := humaecho.New(s.echo, config)
 	for _, r := range s.routes() {
-		if s.opts.ServiceOnly && (strings.HasPrefix(r.Path, pathPrefix) || strings.HasPrefix(r.Path, hooksPrefix)) {
+		if s.opts.ServiceOnly && (strings.HasPrefix(r.Path, pathPrefix) || strings.HasPrefix(r.Path, hooksPrefix) || strings.HasPrefix(r.Path, pagePrefix)) {
 			continue
 		}
 		if r.access != public {

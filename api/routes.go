@@ -65,7 +65,7 @@ func (s *Server) routes() []route {
 		return route{Operation: op(http.MethodPost, path, id, summary, 401, 403, 404, 409, 422, 503),
 			access: admin, body: s.checkedBody(true), add: typed(s.steer(id, do))}
 	}
-	return []route{
+	return append(s.pageRoutes(), []route{
 		{Operation: cacheable(op(http.MethodGet, pathSales, "list-sales", "Every sale, as buyers see it")), add: typed(s.listSales)},
 		{Operation: cacheable(op(http.MethodGet, pathSale, "get-sale", "One sale, as buyers see it", 404)), add: typed(s.getSale)},
 		{Operation: s.purchaseOperation(), access: buyer, add: plain(s.purchase)},
@@ -118,7 +118,7 @@ func (s *Server) routes() []route {
 		{Operation: served(op(http.MethodGet, "/readyz", "readyz", "Whether this node can take requests", 503), "application/json"), add: plain(s.readyz)},
 		{Operation: served(op(http.MethodGet, "/openapi.yaml", "openapi", "This document"), "application/yaml"), add: plain(s.openapi)},
 		{Operation: served(op(http.MethodGet, "/metrics", "metrics", "Measurements in Prometheus' text form"), "text/plain"), add: plain(s.metrics)},
-	}
+	}...)
 }
 
 // op describes an operation and the statuses of its refusals.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"seckill/api/pages"
 	"seckill/domain"
 )
 
@@ -34,7 +35,14 @@ func (h *house) with(token, method, path, body string) *http.Response {
 
 // concrete puts something into every parameter of a path.
 func concrete(path string) string {
-	return strings.NewReplacer("{sale}", testSale, "{order}", testOrder, "{sku}", "shoe-42", "{name}", "force_ended", "{provider}", "simulator").Replace(path)
+	if path == pathPageAsset {
+		book, err := pages.New()
+		if err != nil {
+			panic(err)
+		}
+		return book.AssetPath("app.js")
+	}
+	return strings.NewReplacer("{version}", "3", "{sale}", testSale, "{order}", testOrder, "{sku}", "shoe-42", "{name}", "force_ended", "{provider}", "simulator").Replace(path)
 }
 
 func TestEveryRouteAsksForTheRoleOfItsPath(t *testing.T) {

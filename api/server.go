@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/labstack/echo/v4"
+
+	"seckill/api/pages"
 )
 
 // Deps is what the API stands on. All but Limits, Metrics, Scrape and Checks are
@@ -120,6 +122,7 @@ type Server struct {
 	echo     *echo.Echo
 	labels   map[routeKey]string
 	document []byte // openapi.yaml
+	pages    *pages.Pages
 	bodies   sync.Pool
 	refused  atomic.Uint64
 
@@ -147,6 +150,9 @@ func New(deps Deps, opts Options) (*Server, error) {
 		deps.Admission = allIn{}
 	}
 	s := &Server{Deps: deps, opts: opts, echo: echo.New(), labels: map[routeKey]string{}}
+	if s.pages, err = pages.New(); err != nil {
+		return nil, fmt.Errorf("make the API: %w", err)
+	}
 	s.bodies.New = func() any { return new(bytes.Buffer) }
 	s.draining, s.drain = context.WithCancel(context.Background())
 	s.echo.HideBanner, s.echo.HidePort = true, true

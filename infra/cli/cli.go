@@ -45,6 +45,7 @@ type program struct {
 	DeadLetters deadLettersCmd `cmd:"" help:"List, show, retry and drop events that a view could not apply."`
 	Reconcile   reconcileCmd   `cmd:"" help:"Compare gate, log and views of every sale and report what differs."`
 	Rehydrate   rehydrateCmd   `cmd:"" help:"Build the gate again from the log, under a new epoch."`
+	ExportPage  exportPageCmd  `cmd:"" help:"Write the buyer page of a sale to a folder, for a CDN."`
 	Token       tokenCmd       `cmd:"" help:"Print a signed token for a buyer."`
 	Version     versionCmd     `cmd:"" help:"Print the versions of module, Go and schema."`
 }

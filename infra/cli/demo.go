@@ -6,6 +6,7 @@ import (
 	"net"
 	"time"
 
+	"seckill/api"
 	"seckill/domain"
 	"seckill/infra/lifecycle"
 )
@@ -175,7 +176,11 @@ func (s *stage) goodbye(r *result) error {
 		return nil
 	}
 	s.console.say("Still serving; stop with Ctrl-C. Have a look:")
-	for _, path := range []string{"/api/v1/sales/" + s.sale, "/readyz", "/metrics", "/openapi.yaml"} {
+	token, err := api.SignToken(s.secret, "visitor", "", "", time.Hour)
+	if err != nil {
+		return err
+	}
+	for _, path := range []string{"/s/" + s.sale + "#token=" + token, "/api/v1/sales/" + s.sale, "/readyz", "/metrics", "/openapi.yaml"} {
 		s.console.say("  http://%s%s", s.address, path)
 	}
 	if r.life.open != "" {

@@ -1,0 +1,81 @@
+package api
+
+import (
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+
+	"seckill/api/pages"
+	"seckill/domain"
+)
+
+func TestTheBuyerPageMayRunAndLoadNothingButItsOwnAssets(t *testing.T) {
+	h := newHouse(t, nil)
+	for path, cache := range map[string]string{"/s/" + testSale: pages.Briefly, "/s/" + testSale + "/v3": "public, max-age=31536000, immutable"} {
+		got := h.ask(http.MethodGet, path, "", "Authorization", "")
+		if got.Status != http.StatusOK || !strings.HasPrefix(got.Header.Get("Content-Type"), "text/html") {
+			t.Fatalf("%s: got %d %s", path, got.Status, got.Body)
+		}
+		policy := got.Header.Values("Content-Security-Policy")
+		if len(policy) != 1 || !strings.HasPrefix(policy[0], "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:;") || strings.Contains(policy[0], "unsafe") {
+			t.Errorf("%s: got policy %q", path, policy)
+		}
+		if got.Header.Get("Cache-Control") != cache || got.Header.Get("ETag") == "" || got.Header.Get("Set-Cookie") != "" {
+			t.Errorf("%s: got headers %v, want %s and an ETag", path, got.Header, cache)
+		}
+		if inline := regexp.MustCompile(`<style|\sstyle=|<script(?:\s[^>]*)?>[^<]|\son[a-z]+=`).FindString(got.Body); inline != "" {
+			t.Errorf("%s: something inline: %q", path, inline)
+		}
+		for _, fact := range []string{"Red shoes", `data-sale="` + testSale + `"`, `data-version="3"`, `data-sku="shoe-42"`, `data-price="19.90"`, `data-opens-at="2026-11-10T16:00:00Z"`, `data-limit="1"`} {
+			if !strings.Contains(got.Body, fact) {
+				t.Errorf("%s: the page does not say %s", path, fact)
+			}
+		}
+		again := h.ask(http.MethodGet, path, "", "If-None-Match", got.Header.Get("ETag"))
+		if again.Status != http.StatusNotModified || again.Body != "" {
+			t.Errorf("%s: got %d for the tag it gave, want 304", path, again.Status)
+		}
+	}
+}
+
+func TestAssetsOfTheBuyerPageNeverChangeUnderTheirPath(t *testing.T) {
+	h := newHouse(t, nil)
+	page := h.ask(http.MethodGet, "/s/"+testSale, "").Body
+	found := regexp.MustCompile(`/s/assets/[^"]+`).FindAllString(page, -1)
+	if len(found) != 2 {
+		t.Fatalf("got assets %q, want a module and a style sheet", found)
+	}
+	for _, path := range found {
+		got := h.ask(http.MethodGet, path, "", "Authorization", "")
+		if got.Status != http.StatusOK || got.Header.Get("Cache-Control") != pages.Forever {
+			t.Errorf("%s: got %d with %v", path, got.Status, got.Header)
+		}
+		h.ask(http.MethodGet, strings.Replace(path, "/s/assets/", "/s/assets/0", 1), "").problem(404, domain.CodeNotFound)
+	}
+	h.ask(http.MethodGet, strings.Replace(found[0], "style.css", "page.html", 1), "").problem(404, domain.CodeNotFound)
+}
+
+func TestAPageOfAnotherVersionLeadsToTheLatestOrIsNotThere(t *testing.T) {
+	h := newHouse(t, nil)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, h.url+"/s/"+testSale+"/v2", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	older, err := http.DefaultTransport.RoundTrip(req) // follows nothing
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer older.Body.Close()
+	if older.StatusCode != http.StatusFound || older.Header.Get("Location") != "/s/"+testSale || older.Header.Get("Cache-Control") != "no-store" {
+		t.Errorf("an older version: got %d to %q with %q, want 302 to the latest, not kept", older.StatusCode, older.Header.Get("Location"), older.Header.Get("Cache-Control"))
+	}
+	for _, version := range []string{"v4", "v0", "v-1", "v03", "vx", "v99999999999999999999"} {
+		got := h.ask(http.MethodGet, "/s/"+testSale+"/"+version, "")
+		got.problem(404, domain.CodeNotFound)
+		if got.Header.Get("Cache-Control") != "no-store" {
+			t.Errorf("%s: got Cache-Control %q, want no-store", version, got.Header.Get("Cache-Control"))
+		}
+	}
+	h.ask(http.MethodGet, "/s/zzzzzzzz", "").problem(404, domain.CodeSaleNotFound)
+}
