@@ -18,8 +18,9 @@ demo: tools ## one sale with 50,000 buyers on this machine
 tools: ## installs PostgreSQL and Redis where they are missing (Debian)
 	@.ci/install
 
-broker: tools ## fetches Apache Kafka for tests into the user's cache, once
+broker: tools ## fetches Apache Kafka for tests into the user's cache, once, and installs Chromium (Debian)
 	@.ci/kafka
+	@command -v chromium >/dev/null || .ci/install chromium
 
 test: broker ## everything that a change must pass; ends with the tests
 	$(MAKE) --no-print-directory lint
