@@ -35,11 +35,11 @@ type Settings struct {
 
 	HTTPAddr string `name:"http-addr" env:"SECKILL_HTTP_ADDR" default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where HTTP is served. Default: ${default}; port 0 takes a free one."`
 
-	Deadlines Deadlines `embed:""`
-	Admission Admission `embed:""`
-
 	// AdminAddr is empty when operators use the same address as everybody.
 	AdminAddr string `name:"admin-addr" env:"SECKILL_ADMIN_ADDR" placeholder:"HOST:PORT" help:"Where operators' calls are served, and then nowhere else. Default: with all others."`
+
+	Deadlines Deadlines `embed:""`
+	Admission Admission `embed:""`
 
 	JWTSecret Secret `name:"jwt-secret" env:"SECKILL_JWT_SECRET" placeholder:"TEXT" help:"Secret of the tokens' signatures. Without it and without a JWKS URL a random one is made once in the data folder."`
 	JWKSURL   string `name:"jwks-url" env:"SECKILL_JWKS_URL" placeholder:"URL" help:"Where the public keys of the tokens' issuer are."`
