@@ -53,7 +53,7 @@ func TestAccountsBalanceWhateverDies(t *testing.T) {
 	t.Logf("seed %d, %d purchases, stock %d", a.seed, *accountsPurchases, a.stock)
 	var buyers sync.WaitGroup
 	next := atomic.Int64{}
-	for w := range 24 {
+	for w := range min(96, max(24, *accountsPurchases/400)) { // at once
 		buyers.Go(func() {
 			chance := rand.New(rand.NewPCG(a.seed, uint64(w)+1))
 			for i := next.Add(1); i <= int64(*accountsPurchases); i = next.Add(1) {
