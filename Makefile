@@ -33,21 +33,21 @@ lint: ## form and suspicious code
 	@.ci/lint
 
 unit: broker ## all tests
-	go test -count=1 -timeout 20m $(TAGS) ./...
+	go test -count=1 -timeout 45m $(TAGS) ./...
 
 race: broker ## the tests again with the race detector, the long ones left out
 	@command -v cc >/dev/null || .ci/install gcc libc6-dev
-	CGO_ENABLED=1 go test -count=1 -timeout 20m -race -short $(TAGS) ./...
+	CGO_ENABLED=1 go test -count=1 -timeout 45m -race -short $(TAGS) ./...
 
 kafka: broker ## what concerns Kafka alone, on a real broker and an imitated one
-	CI=true go test -count=1 -timeout 20m $(TAGS) ./infra/bus ./infra/testenv ./projections ./infra/cli/e2e \
+	CI=true go test -count=1 -timeout 45m $(TAGS) ./infra/bus ./infra/testenv ./projections ./infra/cli/e2e \
 		-run 'Kafka|B37|B38|B43|B60|B81|Bus|Broker|Envelope|Partitions|Group|Member|Outsiders|PublicRelay|ViewsEndExact|StartsAgain|CannotBeRead|TheTopic|ATopic|TooLarge|Unreachable'
 
 fuzz: ## every fuzz target for FUZZTIME
 	@.ci/fuzz $(FUZZTIME)
 
 bench: broker ## every benchmark once
-	go test -count=1 -timeout 20m -run '^$$' -bench . -benchtime 1x ./...
+	go test -count=1 -timeout 45m -run '^$$' -bench . -benchtime 1x ./...
 
 EVENTS ?= 1000000
 bench-rebuild: tools ## a rebuild against the same fold as SQL, and the processor time of an event from relay to rows
@@ -67,7 +67,7 @@ reconcile-soak: tools ## RUNS reconciliations while everything happens to a sale
 		-args -reconcile.runs $(RUNS) -reconcile.stock 5000
 
 overload: tools ## ten times what a node takes, for 30 s: refused in time, bounded memory, well within 2 s; wants a machine that does nothing else
-	go test -count=1 -timeout 20m ./infra/cli/e2e -run '^TestANodeThatIsOfferedTenTimes' -v -args -overload.for 30s -overload.strict $(ARGS)
+	go test -count=1 -timeout 45m ./infra/cli/e2e -run '^TestANodeThatIsOfferedTenTimes' -v -args -overload.for 30s -overload.strict $(ARGS)
 
 cases: broker ## the tests that carry the number of a case, such as B17
-	go test -count=1 -timeout 20m $(TAGS) -v ./... | grep -E '^ *--- [A-Z]+: .*B[0-9]{2}|^(FAIL|panic)'
+	go test -count=1 -timeout 45m $(TAGS) -v ./... | grep -E '^ *--- [A-Z]+: .*B[0-9]{2}|^(FAIL|panic)'

@@ -104,6 +104,8 @@ var digits = regexp.MustCompile(`\d+`)
 // chinese holds the reasons a person may see, every number in them written #, in
 // the same order.
 var chinese = map[string]string{
+	"is no switch":                           "不是已知的开关",
+	"this switch is flipped everywhere only": "此开关只能全局切换",
 	unknownField:                             "不是已知的字段",
 	twice:                                    "重复出现",
 	missing:                                  "缺失",

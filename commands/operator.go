@@ -162,6 +162,10 @@ func (o *Operator) stop(ctx context.Context, id string, outcome domain.Outcome, 
 	if err != nil {
 		return FoldedSale{}, err
 	}
+	if decide(sale.Sale) == nil { // it stands so already: nothing is held that no event would take away
+		o.apply(ctx, sale)
+		return sale, nil
+	}
 	for _, place := range Places(o.Env.Store, sale.Sale) {
 		if err := o.Gate.Hold(ctx, place, outcome); err != nil {
 			return FoldedSale{}, fmt.Errorf("stop sale %s in the gate: %w", id, err)

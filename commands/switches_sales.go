@@ -14,13 +14,17 @@ import (
 // flipAll turns a switch everywhere: what stops stands in the gate of every sale,
 // then the flip in the stream of switches, then in every sale.
 func (b *Switchboard) flipAll(ctx context.Context, f Flip, actor Actor) (SwitchState, error) {
-	if outcome, stops := f.Name.Stops(); stops && f.On {
+	now, err := b.look(ctx)
+	if err != nil {
+		return SwitchState{}, err
+	}
+	if outcome, stops := f.Name.Stops(); stops && f.On && !now.states[f.Name].On {
 		if err := b.hold(ctx, outcome); err != nil {
 			return SwitchState{}, err
 		}
 	}
 	b.env.step("switches.after-hold")
-	now, err := b.record(ctx, f, actor)
+	now, err = b.record(ctx, f, actor)
 	if err != nil {
 		return SwitchState{}, err
 	}
