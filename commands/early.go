@@ -71,7 +71,7 @@ func (p *Purchaser) early(sale *FoldedSale, buyer string) (PurchaseResult, bool)
 	if !ok || opens.Sub(gate) <= bound+earlyMargin || sale.StateAt(gate) != domain.SaleStateScheduled || p.orders.has(sale.ID, buyer) {
 		return PurchaseResult{}, false
 	}
-	return PurchaseResult{Outcome: domain.TooEarly, OpensAt: sale.Terms.OpensAt, Now: gate}, true
+	return PurchaseResult{Outcome: domain.TooEarly, OpensAt: sale.Terms.OpensAt.Truncate(time.Microsecond), Now: gate}, true // as the gate says it
 }
 
 // unknownItem tells whether a purchase names what the sale does not have.

@@ -2,8 +2,12 @@ package e2e
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
+	"time"
+
+	"seckill/infra/testenv"
 )
 
 func TestACleanedUpSaleIsLeftOutOfAReconciliationAndComparedWithoutAGateWhenAskedFor(t *testing.T) {
@@ -27,6 +31,14 @@ func TestACleanedUpSaleIsLeftOutOfAReconciliationAndComparedWithoutAGateWhenAske
 	if !s.Cleaned || s.Note == "" || s.Drift != 0 || s.Released != 10 || s.Reserved != int64(len(orders)) || s.Available != 0 {
 		t.Errorf("the sale: got %+v, want the log's account, a note and no finding", s)
 	}
+	testenv.Eventually(t, 30*time.Second, func() error { // the view has what is deleted below
+		for order := range orders {
+			if _, ok, err := n.Finder.View.Order(context.Background(), order); err != nil || !ok {
+				return fmt.Errorf("order %s in the view: %t, %w", order, ok, err)
+			}
+		}
+		return nil
+	})
 	n.Stop()
 	env := r.Settings(t)
 	if got := Run(t, env, "reconcile"); got.Code != 0 || !strings.Contains(got.Stdout, "1 sale is cleaned up and was left out.") || strings.Contains(got.Stdout, "agree") {

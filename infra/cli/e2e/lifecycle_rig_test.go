@@ -97,7 +97,14 @@ func (c *checkout) heard(e payments.Event) Answer {
 // wants checks an order as its buyer reads it now.
 func (c *checkout) wants(order, status string, refund bool) Answer {
 	c.t.Helper()
-	told, err := c.Order(c.accepted[order], order, "")
+	var told Answer
+	var err error
+	testenv.Eventually(c.t, 30*time.Second, func() error { // 503: a store is just back, and is tried again in a moment
+		if told, err = c.Order(c.accepted[order], order, ""); err == nil && told.Status == http.StatusServiceUnavailable {
+			return errStatus(told)
+		}
+		return nil
+	})
 	if err != nil || told.Text("status") != status || told.Body["refund_due"] != refund {
 		c.t.Errorf("order %s: %s %v, want %s with refund_due %t", order, told.Raw, err, status, refund)
 	}
