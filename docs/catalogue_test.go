@@ -102,17 +102,23 @@ func goldens(t *testing.T, name string) []form {
 	return all
 }
 
-// typeComments gives the comment of each type of domain/events.go, on one line.
+// typeComments gives the comment of each type of domain/events_*.go, on one line.
 func typeComments(t *testing.T) map[string]string {
 	t.Helper()
+	files, err := filepath.Glob("../domain/events_*.go")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no file of events: %v", err)
+	}
 	comments := map[string]string{}
-	eachDecl(t, "../domain/events.go", func(d *ast.GenDecl) {
-		for _, spec := range d.Specs {
-			if s, ok := spec.(*ast.TypeSpec); ok {
-				comments[s.Name.Name] = strings.Join(strings.Fields(d.Doc.Text()), " ")
+	for _, file := range files {
+		eachDecl(t, file, func(d *ast.GenDecl) {
+			for _, spec := range d.Specs {
+				if s, ok := spec.(*ast.TypeSpec); ok {
+					comments[s.Name.Name] = strings.Join(strings.Fields(d.Doc.Text()), " ")
+				}
 			}
-		}
-	})
+		})
+	}
 	return comments
 }
 

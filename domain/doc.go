@@ -10,7 +10,7 @@
 // What is stored is written by hand and held by golden files, so that renaming
 // a Go type never touches the log:
 //
-//   - Events: a JSON object. The names stand in names.go, the fields in events.go,
+//   - Events: a JSON object. The names stand in names.go, the fields in events_*.go,
 //     every payload ever written in testdata/events and what it folds to in
 //     testdata/states. Ids and amounts are text, times RFC 3339 with an offset,
 //     other numbers whole and small enough for every reader.
@@ -27,8 +27,8 @@
 //     entry, the first of an epoch over lane and epoch in decimal. FirstDigest(17, 3)
 //     is 572e20738130fddc7c389f2ab14f4e4b22a97c39.
 //
-// A new event type costs its struct in events.go, two lines in names.go and its
-// golden payload. A new version of a payload costs the change in events.go and,
+// A new event type costs its struct in events_*.go, two lines in names.go and its
+// golden payload. A new version of a payload costs the change there and,
 // in names.go, the step that brings the version before up to it (upcasters.go); the
 // golden payloads of older versions stay. An optional field that older readers may
 // overlook needs no version, only a further golden payload. After each of these
