@@ -16,6 +16,7 @@ import (
 	"seckill/eventstore/pgstore"
 	"seckill/eventstore/seal"
 	"seckill/infra/pg"
+	"seckill/projections"
 )
 
 type archiveCmd struct {
@@ -27,7 +28,9 @@ type archiveCmd struct {
 
 // archives is what these commands work with.
 type archives struct {
-	store  *pgstore.Store
+	store *pgstore.Store
+	// read tells how far the views and the relay have read.
+	read   projections.Progress
 	uuid   string
 	folder *seal.Folder
 	dir    string
@@ -48,6 +51,9 @@ func (c console) withArchives(dir, seals string, f func(ctx context.Context, a a
 		uuid := id.UUID.String()
 		a := archives{
 			store: store, uuid: uuid,
+			read: projections.Progress{
+				DB: pool, Source: projections.Source{Store: int16(id.Store), Log: store}, Projections: projections.All(),
+			},
 			folder: seal.NewFolder(firstText(seals, c.settings.SealDir), uuid),
 			dir:    firstText(dir, filepath.Join(c.settings.DataDir, "archive")),
 		}

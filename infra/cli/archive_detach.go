@@ -8,6 +8,7 @@ import (
 
 	"seckill/commands"
 	"seckill/eventstore/pgstore"
+	"seckill/projections"
 )
 
 type archiveDetachCmd struct {
@@ -58,6 +59,25 @@ func (d *archiveDetachCmd) detach(ctx context.Context, c console, a archives, p 
 	return err
 }
 
+// checkRead is whether everything that follows the log has read the part: what
+// has not could go on only by a rebuild from the archive.
+func checkRead(ctx context.Context, read projections.Progress, p pgstore.Partition) error {
+	stats, err := read.Stats(ctx)
+	if err != nil {
+		return err
+	}
+	followers := []projections.Checkpoint{stats.Relay}
+	for _, s := range stats.Shards {
+		followers = append(followers, s.Checkpoint)
+	}
+	for _, f := range followers {
+		if !f.AppliedAt.IsZero() && f.At.Number < p.Last {
+			return fmt.Errorf("%s has read the log up to position %d only, and the part ends at %d: let `seckill serve` run until `seckill checkpoints` tells that all have read it", f.Projection, f.At.Number, p.Last)
+		}
+	}
+	return nil
+}
+
 // check is whether the file still is what was exported, under exported seals, and
 // no sale needs the records any more.
 func (d *archiveDetachCmd) check(ctx context.Context, a archives, p pgstore.Partition) error {
@@ -74,6 +94,9 @@ func (d *archiveDetachCmd) check(ctx context.Context, a archives, p pgstore.Part
 		return err
 	}
 	if err := w.sealed(p, s.Seals); err != nil {
+		return err
+	}
+	if err := checkRead(ctx, a.read, p); err != nil {
 		return err
 	}
 	env := &commands.Env{Now: time.Now}

@@ -282,6 +282,15 @@ func TestAPartOfTheLogIsExportedDetachedAndStillProved(t *testing.T) {
 	}
 	want(1, "the oldest goes first", "archive", "detach", "101")
 	want(1, "the oldest goes first", "archive", "detach", "201")
+	late := func(sql string) {
+		t.Helper()
+		if _, err := r.Pool.Exec(t.Context(), sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	late(`insert into checkpoints (projection, version, store, shard, position, hash, applied_at) values ('order_view', 1, 1, 3, 99, sha256(''), now())`)
+	want(1, "order_view has read the log up to position 99 only, and the part ends at 100", "archive", "detach", "1")
+	late(`delete from checkpoints`)
 	want(0, "out of the log", "archive", "detach", "1")
 	if got := list(); !strings.Contains(got, `"state":"detached"`) || !strings.Contains(got, `"state":"exported"`) || !strings.Contains(got, `"state":"open"`) {
 		t.Errorf("list: got %s", got)
