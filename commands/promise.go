@@ -164,6 +164,9 @@ func (p *Promises) place(ctx context.Context, r Reservation, terms domain.Terms,
 	if err != nil {
 		return fmt.Errorf("keep the promise of order %s: %w", r.Order, err)
 	}
+	if len(receipt.Records) == 0 {
+		return nil // decided meanwhile
+	}
 	p.Env.Log.Warn("acknowledged order kept beyond what the gate has", "order_id", r.Order, "buyer_id", r.Buyer, "sale_id", r.Place.Sale)
 	into, cancel := context.WithTimeout(context.WithoutCancel(ctx), applyBudget)
 	defer cancel()
