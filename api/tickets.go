@@ -13,7 +13,7 @@ import (
 // see are *domain.Problem.
 type Tickets interface {
 	Give(ctx context.Context, req commands.TicketRequest) (commands.TicketAnswer, error)
-	Challenge(ctx context.Context, sale, buyer string) (commands.Puzzle, error)
+	Challenge(ctx context.Context, req commands.TicketRequest) (commands.PuzzleAnswer, error)
 }
 
 const (
@@ -88,11 +88,15 @@ type challengeAnswer struct {
 
 // challenge gives a buyer a puzzle.
 func (s *Server) challenge(ctx context.Context, in *challengeRequest) (*challengeAnswer, error) {
-	p, err := s.Tickets.Challenge(ctx, in.Sale, callOf(ctx).caller.Buyer)
+	caller := callOf(ctx).caller
+	got, err := s.Tickets.Challenge(ctx, commands.TicketRequest{Sale: in.Sale, Buyer: caller.Buyer, Tier: caller.Tier})
 	if err != nil {
 		return nil, err
 	}
-	return &challengeAnswer{Body: ChallengeView(p)}, nil
+	if got.Outcome != domain.Reserved {
+		return nil, refusalOfOutcome(commands.PurchaseResult{Outcome: got.Outcome, OpensAt: got.From, Now: got.Now})
+	}
+	return &challengeAnswer{Body: ChallengeView(got.Puzzle)}, nil
 }
 
 // ticketOf gives the ticket that came with a purchase, "" without one. What is

@@ -27,10 +27,14 @@ func (f *fakeTickets) Give(_ context.Context, req commands.TicketRequest) (comma
 	return f.answer, f.err
 }
 
-func (f *fakeTickets) Challenge(_ context.Context, sale, buyer string) (commands.Puzzle, error) {
+func (f *fakeTickets) Challenge(_ context.Context, req commands.TicketRequest) (commands.PuzzleAnswer, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return commands.Puzzle{Algorithm: "SHA-256", Challenge: "c", MaxNumber: 5, Salt: sale + buyer, Signature: "s"}, f.err
+	if f.answer.Outcome == domain.NotEligible {
+		return commands.PuzzleAnswer{Outcome: domain.NotEligible}, f.err
+	}
+	puzzle := commands.Puzzle{Algorithm: "SHA-256", Challenge: "c", MaxNumber: 5, Salt: req.Sale + req.Buyer, Signature: "s"}
+	return commands.PuzzleAnswer{Outcome: domain.Reserved, Puzzle: puzzle}, f.err
 }
 
 const ticketsOf = "/api/v1/sales/" + testSale + "/tickets"
@@ -85,6 +89,10 @@ func TestAChallengeIsInTheFormOfALTCHA(t *testing.T) {
 	}
 	if got.Header.Get("Cache-Control") != "no-store" {
 		t.Errorf("got Cache-Control %q, want no-store", got.Header.Get("Cache-Control"))
+	}
+	h.tickets.answer = commands.TicketAnswer{Outcome: domain.NotEligible}
+	if got := h.ask(http.MethodGet, "/api/v1/sales/"+testSale+"/challenge", ""); got.Status != http.StatusForbidden || got.json()["code"] != "not_eligible" {
+		t.Errorf("who gets no ticket: got %d %s, want 403 not_eligible", got.Status, got.Body)
 	}
 }
 

@@ -52,10 +52,13 @@ type Tickets struct {
 	Members MemberJudge
 	Book    TicketBook
 	Gate    TicketLook
+	Guards  TicketGuards
 	// Budget bounds one question to the book.
 	Budget time.Duration
 	// Puzzle asks for a solved puzzle before. Nil: none.
 	Puzzle *Puzzles
+
+	released releases
 }
 
 // TicketRequest asks for a ticket. Buyer and Tier come from the signed token.
@@ -84,14 +87,8 @@ func (t *Tickets) Give(ctx context.Context, req TicketRequest) (TicketAnswer, er
 	if err != nil {
 		return TicketAnswer{}, err
 	}
-	if sale.Cleaned || sale.Closed {
-		return TicketAnswer{Outcome: domain.Ended}, nil
-	}
-	switch ok, known := mayBuy(sale.Sale, t.Members, req.Buyer, req.Tier); {
-	case !known:
-		return TicketAnswer{Outcome: domain.NotReady}, nil
-	case !ok:
-		return TicketAnswer{Outcome: domain.NotEligible}, nil
+	if no := t.refuses(sale.Sale, req); no != domain.Reserved {
+		return TicketAnswer{Outcome: no}, nil
 	}
 	if t.Puzzle != nil {
 		if err := t.Puzzle.Check(req.Sale, req.Buyer, req.Solution); err != nil {
@@ -100,6 +97,9 @@ func (t *Tickets) Give(ctx context.Context, req TicketRequest) (TicketAnswer, er
 	}
 	ask := askOf(sale.Sale, req.Buyer)
 	grant, err := t.grant(ctx, ask)
+	if err == nil && grant.Outcome == domain.SoldOut {
+		grant, err = t.grantReleased(ctx, sale.Sale, ask, grant)
+	}
 	if err != nil {
 		return TicketAnswer{}, err
 	}
@@ -119,16 +119,66 @@ func (t *Tickets) Give(ctx context.Context, req TicketRequest) (TicketAnswer, er
 	return answer, err
 }
 
-// Challenge gives a buyer a puzzle to solve for a ticket of a sale; not_found
-// where none is asked for.
-func (t *Tickets) Challenge(ctx context.Context, sale, buyer string) (Puzzle, error) {
-	if _, err := t.sale(ctx, sale); err != nil {
-		return Puzzle{}, err
+// refuses gives the outcome for which a buyer gets no ticket of the sale, whatever
+// he solves; Reserved for none.
+func (t *Tickets) refuses(sale domain.Sale, req TicketRequest) domain.Outcome {
+	if sale.Cleaned || sale.Closed {
+		return domain.Ended
+	}
+	switch ok, known := mayBuy(sale, t.Members, req.Buyer, req.Tier); {
+	case !known:
+		return domain.NotReady
+	case !ok:
+		return domain.NotEligible
+	}
+	return domain.Reserved
+}
+
+// grantReleased asks once more where units were released since the sale was
+// scheduled, so that these can be sold.
+func (t *Tickets) grantReleased(ctx context.Context, sale domain.Sale, ask TicketAsk, none TicketGrant) (TicketGrant, error) {
+	most, err := t.most(ctx, sale)
+	if err != nil {
+		t.Env.Log.Warn("no ticket given out", "buyer_id", ask.Buyer, "sale_id", sale.ID, "error", err)
+		return TicketGrant{}, &domain.Problem{Code: domain.CodeBusy}
+	}
+	if most <= ask.Most {
+		return none, nil
+	}
+	ask.Most = most
+	return t.grant(ctx, ask)
+}
+
+// PuzzleAnswer is a puzzle with Reserved, or the outcome for which there is none.
+type PuzzleAnswer struct {
+	Outcome domain.Outcome
+	Puzzle  Puzzle
+	// From is when tickets are given out, with TooEarly; Now is this node's clock.
+	From, Now time.Time
+}
+
+// challengeEarly is how long before tickets are given out their puzzles are: this
+// node's clock need not be the one that decides.
+const challengeEarly = 10 * time.Second
+
+// Challenge gives a buyer a puzzle to solve for a ticket of a sale; not_found where
+// none is asked for. Who gets no ticket gets no puzzle, and makes none harder.
+func (t *Tickets) Challenge(ctx context.Context, req TicketRequest) (PuzzleAnswer, error) {
+	sale, err := t.sale(ctx, req.Sale)
+	if err != nil {
+		return PuzzleAnswer{}, err
 	}
 	if t.Puzzle == nil {
-		return Puzzle{}, &domain.Problem{Code: domain.CodeNotFound}
+		return PuzzleAnswer{}, &domain.Problem{Code: domain.CodeNotFound}
 	}
-	return t.Puzzle.New(sale, buyer)
+	answer := PuzzleAnswer{Outcome: t.refuses(sale.Sale, req), From: sale.Terms.OpensAt.Add(-TicketsBefore), Now: t.Env.Now()}
+	if answer.Outcome == domain.Reserved && answer.Now.Before(answer.From.Add(-challengeEarly)) {
+		answer.Outcome = domain.TooEarly
+	}
+	if answer.Outcome == domain.Reserved {
+		answer.Puzzle, err = t.Puzzle.New(req.Sale, req.Buyer)
+	}
+	return answer, err
 }
 
 // sale gives a sale that needs tickets.

@@ -32,7 +32,7 @@ func (a *app) newTickets() error {
 		return err
 	}
 	a.onClose(func(context.Context) error { return book.Close() })
-	a.tickets = &commands.Tickets{Env: a.env, Sales: a.sales, Members: a.knownMembers, Book: book, Gate: a.gate, Budget: ticketBudget}
+	a.tickets = &commands.Tickets{Env: a.env, Sales: a.sales, Members: a.knownMembers, Book: book, Gate: a.gate, Guards: a.sink, Budget: ticketBudget}
 	if work := a.settings.TicketPoW; work > 0 {
 		a.tickets.Puzzle = commands.NewPuzzles(a.env, int64(work))
 	}

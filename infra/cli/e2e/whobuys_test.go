@@ -166,6 +166,19 @@ func TestAPurchaseNeedsItsTicket(t *testing.T) {
 		f.want("u2 is too late", 409, "sold_out", f.buys(sale, "u2", "", "Purchase-Ticket", tickets["u2"]))
 		f.want("u3 has none", 403, "ticket_required", f.buys(sale, "u3", ""))
 		f.want("the owner needs none", 200, "", f.buys(sale, "u1", ""))
+		f.want("more units", 200, "", func() (Answer, error) {
+			return f.Call(http.MethodPost, "/api/v1/admin/sales/"+sale+"/items/item/releases", "operator", "admin", map[string]any{"quantity": 1})
+		})
+		var third Answer
+		testenv.Eventually(t, 30*time.Second, func() (err error) { // what was released is looked at once a second
+			if third, err = f.asks(sale, "u3", nil)(); err == nil && third.Status != http.StatusCreated {
+				err = errStatus(third)
+			}
+			return err
+		})
+		f.want("the released unit", 202, "", f.buys(sale, "u3", "", "Purchase-Ticket", third.Text("ticket")))
+		f.want("as many more as before", 201, "", f.asks(sale, "u4", nil))
+		f.want("and no more", 409, "sold_out", f.asks(sale, "u5", nil))
 	})
 	t.Run("their time", func(t *testing.T) {
 		at := func(d time.Duration) string { return time.Now().Add(d).Format(time.RFC3339) }
@@ -212,6 +225,14 @@ func TestATicketMayNeedProofOfWork(t *testing.T) {
 	f.want("somebody else's", 422, "invalid_request", f.asks(sale, "u2", solution))
 	ticket := f.want("the own one", 201, "", f.asks(sale, "u1", solution)).Text("ticket")
 	f.want("a purchase", 202, "", f.buys(sale, "u1", "", "Purchase-Ticket", ticket))
+	look := func(sale string) func() (Answer, error) {
+		return func() (Answer, error) {
+			return f.Call(http.MethodGet, "/api/v1/sales/"+sale+"/challenge", "u1", "", nil)
+		}
+	}
+	f.want("a challenge for who may not buy", 403, "not_eligible", look(f.sale(2, map[string]any{"require_ticket": true, "eligible_tiers": []string{"gold"}})))
+	f.want("a challenge an hour before", 425, "too_early", look(f.sale(2, map[string]any{"require_ticket": true,
+		"opens_at": time.Now().Add(time.Hour).Format(time.RFC3339), "closes_at": time.Now().Add(2 * time.Hour).Format(time.RFC3339)})))
 	other := f.sale(2, map[string]any{"require_ticket": true})
 	f.want("for another sale", 422, "invalid_request", f.asks(other, "u1", solution))
 	if got := fmt.Sprint(challenge.Body["algorithm"]); got != "SHA-256" {
