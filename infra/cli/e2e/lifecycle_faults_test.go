@@ -51,6 +51,7 @@ func TestAWebhookWhileTheLogIsAwayIsHeardLater(t *testing.T) {
 		if _, err := sim.Pay(t.Context(), payments.Charge{OrderID: e.OrderID, Amount: e.Amount, Currency: e.Currency, EventID: e.ID, PaymentID: e.PaymentID}); err != nil {
 			t.Errorf("tell it again: %v", err)
 		}
+		c.awaitReads(e.OrderID)
 		c.wants(e.OrderID, "paid", false)
 	}
 	c.check(sale)

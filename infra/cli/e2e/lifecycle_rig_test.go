@@ -97,18 +97,24 @@ func (c *checkout) heard(e payments.Event) Answer {
 // wants checks an order as its buyer reads it now.
 func (c *checkout) wants(order, status string, refund bool) Answer {
 	c.t.Helper()
-	var told Answer
-	var err error
-	testenv.Eventually(c.t, 30*time.Second, func() error { // 503: a store is just back, and is tried again in a moment
-		if told, err = c.Order(c.accepted[order], order, ""); err == nil && told.Status == http.StatusServiceUnavailable {
-			return errStatus(told)
-		}
-		return nil
-	})
+	told, err := c.Order(c.accepted[order], order, "")
 	if err != nil || told.Text("status") != status || told.Body["refund_due"] != refund {
 		c.t.Errorf("order %s: %s %v, want %s with refund_due %t", order, told.Raw, err, status, refund)
 	}
 	return told
+}
+
+// awaitReads waits until a node reads orders again: a store that is just back is
+// tried once before everybody asks it.
+func (c *checkout) awaitReads(order string) {
+	c.t.Helper()
+	testenv.Eventually(c.t, 30*time.Second, func() error {
+		told, err := c.Order(c.accepted[order], order, "")
+		if err == nil && told.Status != http.StatusOK {
+			err = errStatus(told)
+		}
+		return err
+	})
 }
 
 // check ends a case with the standing checks.
