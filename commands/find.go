@@ -64,12 +64,15 @@ type Finder struct {
 	// Holds tells whether this node acknowledged an order that the log, for all it
 	// knows, has not decided. It may be nil.
 	Holds func(order string) bool
+
+	told toldOrders
 }
 
 // findBudget bounds looking an order up in the read model and the log.
 const findBudget = 2 * time.Second
 
-// Find gives an order of buyer. An id that we did not issue to this buyer is a
+// Find gives an order of buyer, never an older state of it than this node told
+// before: where the read model is behind, the log answers. An id that we did not issue to this buyer is a
 // *domain.Problem with code order_not_found. An order that only the gate knows is
 // queued. While the log cannot be read, an order is queued if this node
 // acknowledged it and saw no decision; what became of others cannot be said, and
@@ -84,7 +87,7 @@ func (f *Finder) Find(ctx context.Context, buyer, id string) (OrderAnswer, error
 	}}
 	look, cancel := context.WithTimeout(ctx, findBudget)
 	defer cancel()
-	if answer, ok, err := f.View.Order(look, ref.ID); err == nil && ok {
+	if answer, ok, err := f.View.Order(look, ref.ID); err == nil && ok && !f.told.beyond(answer) {
 		return answer, nil
 	}
 	answer, ok, err := f.fromLog(look, ref.ID)
@@ -120,6 +123,9 @@ func (f *Finder) fromLog(ctx context.Context, id string) (OrderAnswer, bool, err
 		}
 		return nil
 	})
+	if err == nil && answer.Version > 0 {
+		f.told.tell(answer)
+	}
 	return answer, answer.Version > 0, err
 }
 

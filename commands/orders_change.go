@@ -47,6 +47,12 @@ const changeBudget = 10 * time.Second
 // settle makes a change, and brings the units that it freed into the gate.
 func (o *Orders) settle(ctx context.Context, c change) (settled, error) {
 	done, err := o.record(ctx, c)
+	if wrong := (*WrongStateError)(nil); errors.As(err, &wrong) {
+		o.Finder.told.tell(wrong.Order)
+	}
+	if err == nil {
+		o.Finder.told.tell(done.answer)
+	}
 	if err == nil && len(done.records) > 0 {
 		o.Env.step("orders.after-commit")
 		o.push(ctx, done.records)
