@@ -7,9 +7,11 @@ import (
 )
 
 // NewLogger gives a logger that writes one JSON object a line to w, from a level
-// on. Times are RFC 3339 in UTC with microseconds.
+// on. Times are RFC 3339 in UTC with microseconds. Of one message it writes ten
+// warnings or errors a second; a line of its own says how many more there were.
+// Lines with the field alarm, and those below warnings, are all written.
 func NewLogger(w io.Writer, level slog.Leveler) *slog.Logger {
-	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level, ReplaceAttr: plain}))
+	return slog.New(newBrief(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level, ReplaceAttr: plain})))
 }
 
 // plain writes times the way events do, and durations as text: a bare number of
