@@ -50,7 +50,7 @@ func JWKSVerifier(ctx context.Context, url string, log *slog.Logger, now func() 
 	j := &jwks{url: url, log: log, wanted: make(chan struct{}, 1), round: make(chan struct{})}
 	j.tokens = tokens{
 		parser: parser(now, "RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"),
-		keys:   j.find,
+		keys:   j.find, now: now,
 	}
 	if _, err := http.NewRequest(http.MethodGet, url, nil); err != nil {
 		return nil, fmt.Errorf("read the keys for tokens: %w", err)
@@ -134,6 +134,7 @@ func (j *jwks) read(ctx context.Context) {
 	keys, err := j.fetch(ctx)
 	if err == nil {
 		j.keys.Store(&keys)
+		j.seen.forget()
 	} else if ctx.Err() == nil {
 		j.log.Warn("keys for tokens not read", "error", err)
 	}
