@@ -208,8 +208,9 @@ func stateOf(e *domain.SwitchFlipped, r *eventstore.Record) SwitchState {
 }
 
 // Flip turns a switch and gives how it stands then. What stops is set in the gate
-// first and recorded after, what permits the other way round. Turning what stands
-// so already records nothing. A switch, sale or reason that cannot be is a
+// first and recorded after, what permits the other way round. Turning off what is
+// off, or on what is on by the same person for the same reason, records nothing;
+// turning on what is on for another reason records that one too. A switch, sale or reason that cannot be is a
 // *domain.Problem.
 func (b *Switchboard) Flip(ctx context.Context, f Flip, actor Actor) (SwitchState, error) {
 	if bad := f.check(actor); len(bad) > 0 {

@@ -38,14 +38,21 @@ func (b *Switchboard) flipAll(ctx context.Context, f Flip, actor Actor) (SwitchS
 	return now.states[f.Name], nil
 }
 
-// record appends the flip to the stream of switches, unless it stands so already.
+// adds tells whether a flip everywhere says something that is not known: how the
+// switch stands, or who turns it on now and why.
+func (f *flips) adds(flip Flip, actor Actor) bool {
+	now := f.states[flip.Name]
+	return now.On != flip.On || now.On && (now.By != actor.By || now.Reason != actor.Note)
+}
+
+// record appends the flip to the stream of switches, unless it adds nothing.
 func (b *Switchboard) record(ctx context.Context, f Flip, actor Actor) (*flips, error) {
 	for range changeTries {
 		now, err := b.look(ctx)
 		if err != nil {
 			return nil, err
 		}
-		if now.states[f.Name].On == f.On {
+		if !now.adds(f, actor) {
 			return now, nil
 		}
 		ev := f.event(false, actor.Note, actor.By)

@@ -48,10 +48,17 @@ func (n SwitchName) Stops() (Outcome, bool) {
 const SwitchStream = "switches"
 
 // SaleSwitch is a switch that is on for a sale: its own, or one that is on
-// everywhere.
+// everywhere; and who turned it on last, and why.
 type SaleSwitch struct {
 	Name       SwitchName
 	Everywhere bool
+	By         string `json:",omitempty"`
+	Reason     string `json:",omitempty"`
+}
+
+// is tells whether an event is about this switch.
+func (w SaleSwitch) is(f *SwitchFlipped) bool {
+	return w.Name == f.Name && w.Everywhere == f.Everywhere
 }
 
 // On tells whether a switch is on for the sale, its own or everywhere.
@@ -60,21 +67,31 @@ func (s Sale) On(name SwitchName) bool {
 }
 
 // Flip decides to turn a switch of the sale. A nil event means that nothing would
-// change.
+// change. Turning on the sale's own switch that is on already is an event where
+// somebody else does it, or for another reason: whoever asks later why it is on must
+// find both. Of what is on everywhere the stream of switches says that.
 func (s Sale) Flip(f SwitchFlipped) Event {
-	if s.Cleaned || slices.Contains(s.Switches, SaleSwitch{f.Name, f.Everywhere}) == f.On {
+	if s.Cleaned {
 		return nil
 	}
 	f.SaleID = s.ID
+	at := slices.IndexFunc(s.Switches, func(w SaleSwitch) bool { return w.is(&f) })
+	switch {
+	case f.On != (at >= 0):
+		return &f
+	case !f.On || f.Everywhere:
+		return nil
+	case s.Switches[at].By == f.By && s.Switches[at].Reason == f.Reason:
+		return nil
+	}
 	return &f
 }
 
 func (s Sale) flipped(e *SwitchFlipped) []SaleSwitch {
-	w := SaleSwitch{e.Name, e.Everywhere}
-	rest := slices.DeleteFunc(slices.Clone(s.Switches), func(o SaleSwitch) bool { return o == w })
+	rest := slices.DeleteFunc(slices.Clone(s.Switches), func(w SaleSwitch) bool { return w.is(e) })
 	switch {
 	case e.On:
-		return append(rest, w)
+		return append(rest, SaleSwitch{Name: e.Name, Everywhere: e.Everywhere, By: e.By, Reason: e.Reason})
 	case len(rest) == 0:
 		return nil
 	}

@@ -44,6 +44,35 @@ func TestTurningWhatStandsSoIsNoEvent(t *testing.T) {
 	}
 }
 
+func TestTurningOnWhatIsOnIsAnEventWhereWhoOrWhyIsAnother(t *testing.T) {
+	s := Sale{ID: "28t5cy4t"}
+	first := SwitchFlipped{Name: ForceEnded, On: true, By: "ann", Reason: "a wrong price"}
+	s = s.FoldSale(s.Flip(first))
+	if s.Flip(first) != nil {
+		t.Error("the same again: want no event")
+	}
+	for _, next := range []SwitchFlipped{
+		{Name: ForceEnded, On: true, By: "bob", Reason: "a wrong price"},
+		{Name: ForceEnded, On: true, By: "bob", Reason: "a lawyer called"},
+	} {
+		e := s.Flip(next)
+		if e == nil {
+			t.Fatalf("by %s, %s: want an event", next.By, next.Reason)
+		}
+		s = s.FoldSale(e)
+		want := SaleSwitch{Name: ForceEnded, By: next.By, Reason: next.Reason}
+		if len(s.Switches) != 1 || s.Switches[0] != want {
+			t.Errorf("got %+v, want %+v alone", s.Switches, want)
+		}
+	}
+	everywhere := SwitchFlipped{Name: PausePurchases, On: true, Everywhere: true, By: "ann", Reason: "r"}
+	s = s.FoldSale(s.Flip(everywhere))
+	everywhere.Reason = "another"
+	if s.Flip(everywhere) != nil {
+		t.Error("on everywhere: want it said in the stream of switches alone")
+	}
+}
+
 func TestASaleThatASwitchEndedIsNotOver(t *testing.T) {
 	now := time.Date(2026, 11, 11, 1, 0, 0, 0, time.UTC)
 	s := Sale{Terms: SaleTerms{OpensAt: now.Add(-time.Hour), ClosesAt: now.Add(time.Hour), AutoOpen: true}}
