@@ -129,7 +129,7 @@ func (s *Server) fail(c echo.Context, err error) {
 	if c.Response().Committed {
 		return
 	}
-	if err := r.write(c); err != nil {
+	if err := r.write(c, s.prepared); err != nil {
 		s.Log.Debug("answer not written", "trace_id", traceOf(c), "error", err)
 	}
 }

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"encoding/json"
 	"math/rand/v2"
 	"net/http"
 	"slices"
@@ -93,13 +92,22 @@ func shownField(name string) string {
 	return name
 }
 
+// ofProblems are headers of problem documents; the values are shared: they are set,
+// never added to.
+var ofProblems = struct{ contentType, english, vary, noStore []string }{
+	[]string{problemType}, []string{"en"}, []string{"Accept-Language"}, []string{"no-store"},
+}
+
 // headers sets what goes with the document.
 func (p *Problem) headers(h http.Header, language string) {
-	h.Set(echo.HeaderContentType, problemType)
-	h.Set("Content-Language", language)
-	h.Set(echo.HeaderVary, "Accept-Language")
-	h.Set(echo.HeaderCacheControl, "no-store")
-	h.Del("ETag")
+	h[echo.HeaderContentType] = ofProblems.contentType
+	h["Content-Language"] = ofProblems.english
+	if language != "en" {
+		h["Content-Language"] = []string{language}
+	}
+	h[echo.HeaderVary] = ofProblems.vary
+	h[echo.HeaderCacheControl] = ofProblems.noStore
+	delete(h, "Etag")
 	if p.RetryAfterMS > 0 {
 		h.Set(echo.HeaderRetryAfter, strconv.FormatInt((p.RetryAfterMS+999)/1000, 10))
 	}
@@ -109,10 +117,10 @@ func (p *Problem) headers(h http.Header, language string) {
 }
 
 // write answers c with a refusal. Where the caller is gone it is a try.
-func (r *refusal) write(c echo.Context) error {
+func (r *refusal) write(c echo.Context, prepared preparedProblems) error {
 	language := languageOf(c.Request().Header.Get("Accept-Language"))
 	p := r.document(language, traceOf(c))
-	body, err := json.Marshal(p)
+	body, err := prepared.body(r, p, language)
 	if err != nil {
 		return err
 	}

@@ -122,6 +122,7 @@ type Server struct {
 	echo     *echo.Echo
 	labels   map[routeKey]string
 	document []byte // openapi.yaml
+	prepared preparedProblems
 	pages    *pages.Pages
 	bodies   sync.Pool
 	refused  atomic.Uint64
@@ -151,6 +152,9 @@ func New(deps Deps, opts Options) (*Server, error) {
 	}
 	s := &Server{Deps: deps, opts: opts, echo: echo.New(), labels: map[routeKey]string{}}
 	if s.pages, err = pages.New(); err != nil {
+		return nil, fmt.Errorf("make the API: %w", err)
+	}
+	if s.prepared, err = prepareProblems(); err != nil {
 		return nil, fmt.Errorf("make the API: %w", err)
 	}
 	s.bodies.New = func() any { return new(bytes.Buffer) }
