@@ -37,12 +37,12 @@ func (s *Server) room(sale string) error {
 // A body on a slow line holds no place. The caller must call leave where there is
 // no error.
 func (s *Server) enter(ctx context.Context, sale string) (within context.Context, leave func(), err error) {
-	within, cancel := bounded(ctx, s.opts.PurchaseBudget)
-	if !s.Admission.Enter(within, sale) {
-		cancel()
+	budget := withBudget(ctx, s.opts.PurchaseBudget)
+	if !s.Admission.Enter(budget, sale) {
+		budget.end()
 		return nil, nil, refuse(domain.CodeBusy)
 	}
-	return within, func() { s.Admission.Leave(); cancel() }, nil
+	return budget, func() { s.Admission.Leave(); budget.end() }, nil
 }
 
 // bounded gives a context that ends after a budget; 0: none.

@@ -14,7 +14,8 @@ type Shortages interface {
 	// purchase at a moment while SoldOut ran. It looks at the gate itself, takes
 	// nothing and writes nothing. False says only that Reserve must judge. It must
 	// not be asked for a purchase that is not Eligible or has a TicketFault; Order,
-	// BodyHash, TraceID and Node do not matter. Errors are *GateError; nothing happened.
+	// BodyHash, TraceID and Node do not matter. It answers soon, by the deadline of ctx
+	// or a little later. Errors are *GateError; nothing happened.
 	SoldOut(ctx context.Context, r Reservation) (bool, error)
 }
 
@@ -93,9 +94,7 @@ func (p *Purchaser) soldOut(ctx context.Context, sale *FoldedSale, req *Purchase
 	if req.IdempotencyKey != "" {
 		r.Key = KeyDigest(req.Buyer, sale.ID, req.Route, req.IdempotencyKey)
 	}
-	asked, cancel := context.WithTimeout(ctx, p.opts.GateBudget)
-	defer cancel()
-	sold, err := p.opts.Shortages.SoldOut(asked, r)
+	sold, err := p.opts.Shortages.SoldOut(ctx, r)
 	if err != nil {
 		p.env.Log.Warn("gate did not answer", "trace_id", req.TraceID, "buyer_id", req.Buyer, "sale_id", req.Sale, "error", err)
 		return false, &domain.Problem{Code: domain.CodeBusy}

@@ -19,12 +19,18 @@ var (
 // maxLooks bounds the purchases of one call of sold_out (measured: 200 µs).
 const maxLooks = 500
 
+// lookPace is the least time between the beginnings of two calls while several
+// purchases come at once: so that a crowd shares calls, and Redis is asked a thousand
+// times a second however many they are.
+const lookPace = time.Millisecond
+
 // look is a purchase that asks whether it is sold out.
 type look struct {
-	r    *commands.Reservation
-	done chan struct{}
-	sold bool
-	err  error
+	r     *commands.Reservation
+	until time.Time // when it is not worth an answer any more
+	done  chan struct{}
+	sold  bool
+	err   error
 }
 
 // lookQueue gathers the looks of a lane as laneQueue gathers its purchases: what
@@ -65,11 +71,20 @@ func (q *lookQueue) add(l *look, running *sync.WaitGroup) (start bool, err error
 	return true, nil
 }
 
-// take gives the looks of the next call: of one place, and of the same items. None
-// ends the worker.
+// take gives the looks of the next call: of one place, and of the same items. Those
+// whose time is over are answered here. None ends the worker.
 func (q *lookQueue) take() []*look {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	now := time.Now()
+	q.waiting = slices.DeleteFunc(q.waiting, func(l *look) bool {
+		late := now.After(l.until)
+		if late {
+			l.err = nothing(context.DeadlineExceeded)
+			close(l.done)
+		}
+		return late
+	})
 	if len(q.waiting) == 0 {
 		q.running, q.waiting = false, nil
 		return nil
@@ -92,12 +107,16 @@ func (q *lookQueue) take() []*look {
 }
 
 // SoldOut looks whether a purchase is sold out: see commands.Shortages. Concurrent
-// looks of a lane share script calls.
+// looks of a lane share script calls. A caller that gives up is not heard before the
+// call that is under way has ended.
 func (g *Gate) SoldOut(ctx context.Context, r commands.Reservation) (bool, error) {
 	if err := ctx.Err(); err != nil {
 		return false, nothing(err)
 	}
-	l := &look{r: &r, done: make(chan struct{})}
+	l := &look{r: &r, until: time.Now().Add(2 * g.opt.CallTimeout), done: make(chan struct{})}
+	if due, ok := ctx.Deadline(); ok && due.Before(l.until) {
+		l.until = due
+	}
 	lane := r.Place.Lane()
 	start, err := g.looks[lane].add(l, &g.running)
 	if err != nil {
@@ -106,12 +125,8 @@ func (g *Gate) SoldOut(ctx context.Context, r commands.Reservation) (bool, error
 	if start {
 		go g.lookOut(lane)
 	}
-	select {
-	case <-l.done:
-		return l.sold, l.err
-	case <-ctx.Done():
-		return false, nothing(ctx.Err())
-	}
+	<-l.done // soon: every call has an end, and take answers who waited too long
+	return l.sold, l.err
 }
 
 // lookOut makes calls until nothing waits.
@@ -122,12 +137,16 @@ func (g *Gate) lookOut(lane int) {
 		if len(batch) == 0 {
 			return
 		}
+		began := time.Now()
 		ctx, cancel := context.WithTimeout(g.base, g.opt.CallTimeout)
 		err := g.lookAt(ctx, lane, batch)
 		cancel()
 		for _, l := range batch {
 			l.err = err
 			close(l.done)
+		}
+		if rest := lookPace - time.Since(began); len(batch) > 1 && rest > 0 {
+			time.Sleep(rest)
 		}
 	}
 }
