@@ -1,0 +1,87 @@
+package api
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// budgeted is a context with a deadline whose timer starts when somebody waits for
+// its end: nine purchases in ten are refused before anybody does.
+type budgeted struct {
+	parent context.Context
+	at     time.Time // zero: no deadline but the parent's
+	start  sync.Once
+	timed  atomic.Pointer[timed]
+}
+
+// timed is a context that runs, and its end.
+type timed struct {
+	context.Context
+	cancel context.CancelFunc
+}
+
+// withBudget gives a context that ends after a budget, 0: with its parent. The caller
+// must end it.
+func withBudget(parent context.Context, budget time.Duration) *budgeted {
+	b := &budgeted{parent: parent}
+	b.at, _ = parent.Deadline()
+	if at := time.Now().Add(budget); budget > 0 && (b.at.IsZero() || at.Before(b.at)) {
+		b.at = at
+	}
+	return b
+}
+
+// Deadline gives when it ends.
+func (b *budgeted) Deadline() (time.Time, bool) { return b.at, !b.at.IsZero() }
+
+// Done is closed when it has ended.
+func (b *budgeted) Done() <-chan struct{} { return b.running().Done() }
+
+// Err is why it ended.
+func (b *budgeted) Err() error {
+	if t := b.timed.Load(); t != nil {
+		return t.Err()
+	}
+	if b.parent.Err() != nil || (!b.at.IsZero() && !time.Now().Before(b.at)) {
+		return b.running().Err()
+	}
+	return nil
+}
+
+// Value gives what the parent holds. Where the timer runs it is asked, so that
+// contexts made from this one are ended by it and need no goroutine for that.
+func (b *budgeted) Value(key any) any {
+	if t := b.timed.Load(); t != nil {
+		return t.Value(key)
+	}
+	return b.parent.Value(key)
+}
+
+// running starts the timer, once.
+func (b *budgeted) running() *timed {
+	b.start.Do(func() {
+		t := &timed{}
+		if b.at.IsZero() {
+			t.Context, t.cancel = context.WithCancel(b.parent)
+		} else {
+			t.Context, t.cancel = context.WithDeadline(b.parent, b.at)
+		}
+		b.timed.Store(t)
+	})
+	return b.timed.Load()
+}
+
+// end ends it, at little cost where nobody waited for it.
+func (b *budgeted) end() {
+	b.start.Do(func() { b.timed.Store(&timed{Context: ended, cancel: func() {}}) })
+	b.timed.Load().cancel()
+}
+
+// ended is a context that is over.
+var ended = func() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return ctx
+}()
