@@ -37,9 +37,10 @@ var laneStates = [...]string{"selling", "closed", "missing"}
 type Metrics struct {
 	registry *prometheus.Registry
 	known    Known
-	routes   []string
+	routes   map[string]routeSeries // by route; what is not served is under other
 
 	purchases    *prometheus.CounterVec
+	bought       map[string]prometheus.Counter // the known ones of purchases, by outcome
 	purchaseTime prometheus.Histogram
 	requests     *prometheus.CounterVec
 	requestTime  *prometheus.HistogramVec
@@ -130,8 +131,9 @@ func (m *Metrics) following(f factory) {
 
 // start brings known label values to 0.
 func (m *Metrics) start() {
+	m.bought = map[string]prometheus.Counter{}
 	for _, outcome := range append(slices.Clone(m.known.Outcomes), other) {
-		m.purchases.WithLabelValues(outcome)
+		m.bought[outcome] = m.purchases.WithLabelValues(outcome)
 	}
 	m.Serve(nil)
 	for _, script := range append(slices.Clone(m.known.Scripts), other) {
@@ -157,13 +159,20 @@ func (m *Metrics) start() {
 // Serve names the routes of the HTTP server, before it serves: the server is made
 // after the metrics that it counts with.
 func (m *Metrics) Serve(routes []string) {
-	m.routes = routes
+	m.routes = map[string]routeSeries{}
 	for _, route := range append(slices.Clone(routes), other) {
-		m.requestTime.WithLabelValues(route)
-		for _, class := range statusClasses {
-			m.requests.WithLabelValues(route, class)
+		series := routeSeries{took: m.requestTime.WithLabelValues(route)}
+		for i, class := range statusClasses {
+			series.answered[i] = m.requests.WithLabelValues(route, class)
 		}
+		m.routes[route] = series
 	}
+}
+
+// routeSeries are the series of one route, found once.
+type routeSeries struct {
+	answered [len(statusClasses)]prometheus.Counter
+	took     prometheus.Observer
 }
 
 // Handler serves /metrics.
@@ -173,16 +182,22 @@ func (m *Metrics) Handler() http.Handler {
 
 // Purchase counts a purchase by what it was told.
 func (m *Metrics) Purchase(outcome string, took time.Duration) {
-	m.purchases.WithLabelValues(oneOf(m.known.Outcomes, outcome)).Inc()
+	counter, ok := m.bought[outcome]
+	if !ok {
+		counter = m.bought[other]
+	}
+	counter.Inc()
 	m.purchaseTime.Observe(took.Seconds())
 }
 
 // Request counts an HTTP request; route is its pattern.
 func (m *Metrics) Request(route string, status int, took time.Duration) {
-	route = oneOf(m.routes, route)
-	class := statusClasses[min(max(status/100, 1), len(statusClasses))-1]
-	m.requests.WithLabelValues(route, class).Inc()
-	m.requestTime.WithLabelValues(route).Observe(took.Seconds())
+	series, ok := m.routes[route]
+	if !ok {
+		series = m.routes[other]
+	}
+	series.answered[min(max(status/100, 1), len(statusClasses))-1].Inc()
+	series.took.Observe(took.Seconds())
 }
 
 // Script counts one call of a script of the gate and what was in it.
