@@ -27,7 +27,7 @@ const ticketDescription = `For a sale that requires tickets: send it as Purchase
 expires_at, and for one purchase that is accepted. Asked again, the same buyer gets the same ticket while it is good and unused.
 
 425 too_early: opens_at is when tickets are given out, ten minutes before the sale opens. 409 sold_out: as many buyers have tickets as the sale
-gives out. 404 not_found: the sale needs no ticket. Where this server asks for a proof of work, solution is that of the challenge, in base64.`
+gives out. 404 not_found: the sale needs no ticket. Where this server asks for a proof of work, solution is that of the challenge, in base64, and gives one ticket.`
 
 const challengeDescription = `A proof of work as ALTCHA's clients solve it: the number from 0 to maxnumber for which SHA-256 over salt and its decimal digits is
 challenge. It is good for five minutes, for this buyer and this sale. The more are asked for, the harder they get. 404 not_found: none is asked for.`

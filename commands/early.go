@@ -10,13 +10,14 @@ import (
 
 // Kinds of answers that a Purchaser gives without Reserve, as OnKnown hears them.
 const (
-	KnownEarly   = "too_early"
-	KnownSoldOut = "sold_out"
-	KnownRepeat  = "repeat"
+	KnownEarly    = "too_early"
+	KnownSoldOut  = "sold_out"
+	KnownRepeat   = "repeat"
+	KnownNoTicket = "no_ticket"
 )
 
 // KnownAnswers lists the kinds, for metrics that must exist from the start.
-func KnownAnswers() []string { return []string{KnownEarly, KnownSoldOut, KnownRepeat} }
+func KnownAnswers() []string { return []string{KnownEarly, KnownSoldOut, KnownRepeat, KnownNoTicket} }
 
 // known answers a purchase of which everything is known already; ok is false where
 // the gate must judge. Its answer is the one the gate would have given at some
@@ -27,6 +28,8 @@ func (p *Purchaser) known(ctx context.Context, sale *FoldedSale, req *PurchaseRe
 		kind = KnownRepeat
 	} else if result, ok = p.early(sale, req.Buyer); ok {
 		kind = KnownEarly
+	} else if no, sure := p.ticketless(sale, req); sure {
+		result, ok, kind = PurchaseResult{Outcome: no}, true, KnownNoTicket
 	} else if ok, err = p.soldOut(ctx, sale, req); ok {
 		result, kind = PurchaseResult{Outcome: domain.SoldOut}, KnownSoldOut
 	}

@@ -59,6 +59,8 @@ type PurchaserOptions struct {
 	// Members tells who is on a sale's list. Nil: it cannot be told, and nobody new
 	// buys where a sale has one.
 	Members MemberJudge
+	// Holders tells who has no ticket and never had one. Nil: the gate is asked.
+	Holders TicketHolders
 	// Tally counts what the gate was asked for; nil counts nothing.
 	Tally *Tally
 	// Clock lets who comes long before the opening be refused from memory, and
@@ -156,7 +158,7 @@ func (p *Purchaser) afterCleanUp(ctx context.Context, sale domain.Sale, buyer st
 // repeat are judged before: the gate is asked as somebody who may not buy, so
 // that it can say those two and can take nothing.
 func (p *Purchaser) unknownItem(ctx context.Context, folded FoldedSale, req PurchaseRequest) (PurchaseResult, error) {
-	if _, early := p.early(&folded, req.Buyer); early { // nobody has an order or a key yet
+	if p.hasNothing(&folded, &req) {
 		return PurchaseResult{}, &domain.Problem{Code: domain.CodeSKUNotFound}
 	}
 	sale := folded.Sale

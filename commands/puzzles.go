@@ -39,8 +39,7 @@ type solution struct {
 
 const (
 	puzzleAlgorithm = "SHA-256"
-	// puzzleLife is how long a puzzle may be solved. Solved again within that time it
-	// gives the same buyer the same ticket: nothing is remembered of it.
+	// puzzleLife is how long a puzzle may be solved.
 	puzzleLife = 5 * time.Minute
 	// maxSolution bounds a solution in characters.
 	maxSolution = 4096
@@ -53,7 +52,8 @@ const (
 )
 
 // Puzzles makes puzzles and checks their solutions. It keeps nothing: a puzzle is
-// signed for its buyer and its sale. It is safe for concurrent use.
+// signed for its buyer and its sale, and the book of tickets remembers which ones
+// gave a ticket. It is safe for concurrent use.
 type Puzzles struct {
 	env  *Env
 	base int64
@@ -101,16 +101,17 @@ func (p *Puzzles) harder(now time.Time) int64 {
 	return min(1+max(p.asked[0], p.asked[1])/puzzleCalm, puzzleHardest)
 }
 
-// Check gives nil for a solution of a puzzle that we made for this buyer and sale
-// and that is still good, else a *domain.Problem.
-func (p *Puzzles) Check(sale, buyer, text string) error {
+// Check gives the name of a solution of a puzzle that we made for this buyer and
+// sale and that is still good: one puzzle has one name, however it is written. Else
+// the error is a *domain.Problem.
+func (p *Puzzles) Check(sale, buyer, text string) (string, error) {
 	if text == "" {
-		return wrongSolution("is required: solve the challenge first")
+		return "", wrongSolution("is required: solve the challenge first")
 	}
 	var s solution
 	raw, err := base64.StdEncoding.DecodeString(text)
 	if err != nil || len(text) > maxSolution || json.Unmarshal(raw, &s) != nil || s.Number == nil || *s.Number < 0 {
-		return wrongSolution("want the base64 text of a solved challenge")
+		return "", wrongSolution("want the base64 text of a solved challenge")
 	}
 	params, ended := strings.CutSuffix(s.Salt, "&")
 	_, params, _ = strings.Cut(params, "?expires=")
@@ -118,12 +119,12 @@ func (p *Puzzles) Check(sale, buyer, text string) error {
 	until, err := strconv.ParseInt(expires, 10, 64)
 	solved := s.Algorithm == puzzleAlgorithm && puzzleHash(s.Salt, *s.Number) == s.Challenge && hmac.Equal([]byte(p.sign(s.Challenge)), []byte(s.Signature))
 	if !ended || err != nil || !solved || whom != p.whom(sale, buyer) {
-		return wrongSolution("does not solve a challenge of yours for this sale")
+		return "", wrongSolution("does not solve a challenge of yours for this sale")
 	}
 	if p.env.Now().Unix() >= until {
-		return wrongSolution("came too late: solve a new challenge")
+		return "", wrongSolution("came too late: solve a new challenge")
 	}
-	return nil
+	return s.Challenge[:32], nil
 }
 
 func wrongSolution(reason string) error {

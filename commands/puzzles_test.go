@@ -48,7 +48,7 @@ func TestAPuzzleIsSolvedByItsNumberForItsBuyerAndSale(t *testing.T) {
 		t.Fatal(err)
 	}
 	good := solved(t, puzzle, nil)
-	if err := p.Check("s1", "u1", good); err != nil {
+	if _, err := p.Check("s1", "u1", good); err != nil {
 		t.Fatalf("the solution: %v", err)
 	}
 	// The puzzle of a shop that makes them as we do, without our key.
@@ -76,16 +76,16 @@ func TestAPuzzleIsSolvedByItsNumberForItsBuyerAndSale(t *testing.T) {
 		"another algorithm": {"s1", "u1", solved(t, puzzle, func(s *solution) { s.Algorithm = "SHA-1" })},
 	} {
 		var wrong *domain.Problem
-		if err := p.Check(c.sale, c.buyer, c.text); !errors.As(err, &wrong) || wrong.Code != domain.CodeInvalidRequest {
+		if _, err := p.Check(c.sale, c.buyer, c.text); !errors.As(err, &wrong) || wrong.Code != domain.CodeInvalidRequest {
 			t.Errorf("%s: got %v, want it refused", name, err)
 		}
 	}
 	now = now.Add(puzzleLife - time.Second)
-	if err := p.Check("s1", "u1", good); err != nil {
+	if _, err := p.Check("s1", "u1", good); err != nil {
 		t.Errorf("a second before its end: %v", err)
 	}
 	now = now.Add(time.Second)
-	if err := p.Check("s1", "u1", good); err == nil {
+	if _, err := p.Check("s1", "u1", good); err == nil {
 		t.Error("a solution passed after its time")
 	}
 }

@@ -26,6 +26,8 @@ type TicketAsk struct {
 	// Used is until when a ticket was good that the buyer has used up: he gets
 	// another one. The zero time: none.
 	Used time.Time
+	// Solution names the solved puzzle that this asks with, "" for none.
+	Solution string
 }
 
 // TicketGrant is the answer. Outcome is Reserved with Expires, SoldOut where as
@@ -35,7 +37,19 @@ type TicketGrant struct {
 	Expires time.Time
 	// Again: the buyer had this one already.
 	Again bool
+	// Spent: the solution was for another ticket already, and gives none.
+	Spent bool
 	Now   time.Time // the clock that decided
+	// Begun is when the book was begun, the zero time for one that is empty. A book
+	// that was lost and begun again has another time.
+	Begun time.Time
+}
+
+// BookState is how the book of a sale stands: how many buyers are in it, and when it
+// was begun. While Begun stays nobody in it leaves.
+type BookState struct {
+	Begun  time.Time
+	Buyers int64
 }
 
 // TicketBook remembers who has a ticket, until when, in one step for all nodes:
@@ -43,6 +57,10 @@ type TicketGrant struct {
 // place, which counts no further.
 type TicketBook interface {
 	Grant(ctx context.Context, ask TicketAsk) (TicketGrant, error)
+	Look(ctx context.Context, sale string) (BookState, error)
+	// Holders names every buyer who is in the book from before the call until after
+	// it, and perhaps others who came into it meanwhile; a buyer may come twice.
+	Holders(ctx context.Context, sale string, each func(buyer string)) error
 }
 
 // Tickets gives out purchase tickets.
@@ -59,6 +77,7 @@ type Tickets struct {
 	Puzzle *Puzzles
 
 	released releases
+	full     fullBooks
 }
 
 // TicketRequest asks for a ticket. Buyer and Tier come from the signed token.
@@ -80,8 +99,9 @@ type TicketAnswer struct {
 
 // Give gives a buyer a ticket, from ten minutes before the opening until the end.
 // A sale that needs none is a *domain.Problem not_found; a puzzle that is not
-// solved, invalid_request. A book that is away is busy: tickets that are out stay
-// good.
+// solved, or a solution that gave another ticket, invalid_request. A book that is
+// away is busy: tickets that are out stay good. Who cannot come into a full book is
+// told so without asking any store.
 func (t *Tickets) Give(ctx context.Context, req TicketRequest) (TicketAnswer, error) {
 	sale, err := t.sale(ctx, req.Sale)
 	if err != nil {
@@ -90,12 +110,12 @@ func (t *Tickets) Give(ctx context.Context, req TicketRequest) (TicketAnswer, er
 	if no := t.refuses(sale.Sale, req); no != domain.Reserved {
 		return TicketAnswer{Outcome: no}, nil
 	}
+	ask := askOf(sale.Sale, req.Buyer)
 	if t.Puzzle != nil {
-		if err := t.Puzzle.Check(req.Sale, req.Buyer, req.Solution); err != nil {
+		if ask.Solution, err = t.Puzzle.Check(req.Sale, req.Buyer, req.Solution); err != nil {
 			return TicketAnswer{}, err
 		}
 	}
-	ask := askOf(sale.Sale, req.Buyer)
 	grant, err := t.grant(ctx, ask)
 	if err == nil && grant.Outcome == domain.SoldOut {
 		grant, err = t.grantReleased(ctx, sale.Sale, ask, grant)
@@ -130,6 +150,8 @@ func (t *Tickets) refuses(sale domain.Sale, req TicketRequest) domain.Outcome {
 		return domain.NotReady
 	case !ok:
 		return domain.NotEligible
+	case t.full.ready().leavesOut(&sale, req.Buyer, t.Env.Now()):
+		return domain.SoldOut
 	}
 	return domain.Reserved
 }
@@ -142,11 +164,16 @@ func (t *Tickets) grantReleased(ctx context.Context, sale domain.Sale, ask Ticke
 		t.Env.Log.Warn("no ticket given out", "buyer_id", ask.Buyer, "sale_id", sale.ID, "error", err)
 		return TicketGrant{}, &domain.Problem{Code: domain.CodeBusy}
 	}
-	if most <= ask.Most {
-		return none, nil
+	if most > ask.Most {
+		ask.Most = most
+		if none, err = t.grant(ctx, ask); err != nil {
+			return TicketGrant{}, err
+		}
 	}
-	ask.Most = most
-	return t.grant(ctx, ask)
+	if none.Outcome == domain.SoldOut {
+		t.full.want(sale.ID)
+	}
+	return none, nil
 }
 
 // PuzzleAnswer is a puzzle with Reserved, or the outcome for which there is none.
@@ -200,6 +227,10 @@ func (t *Tickets) grant(ctx context.Context, ask TicketAsk) (TicketGrant, error)
 	if err != nil {
 		t.Env.Log.Warn("no ticket given out", "buyer_id", ask.Buyer, "sale_id", ask.Sale, "error", err)
 		return TicketGrant{}, &domain.Problem{Code: domain.CodeBusy}
+	}
+	t.full.ready().saw(ask.Sale, grant.Begun)
+	if grant.Spent {
+		return TicketGrant{}, wrongSolution("gave a ticket already: solve a new challenge")
 	}
 	return grant, nil
 }

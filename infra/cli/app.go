@@ -172,6 +172,9 @@ func (a *app) assemble() error {
 	}
 	a.newMembers()
 	a.tally = commands.NewTally(a.env, a.sales, a.sink, commands.TallyOptions{})
+	if err := a.newTickets(); err != nil {
+		return err
+	}
 	a.clock = commands.NewGateClock(a.env, a.gate)
 	a.orders = &commands.Orders{Env: a.env, Log: a.sink, Follow: a.follower, Finder: a.finder}
 	a.purchaser = commands.NewPurchaser(a.env, a.sales, a.sale.gate, a.finder, a.kept, a.purchaserOptions())
@@ -184,9 +187,6 @@ func (a *app) assemble() error {
 	a.repairer = a.newRepairer()
 	a.cleanup = a.newCleanup()
 	a.cleanup.After(a.members)
-	if err := a.newTickets(); err != nil {
-		return err
-	}
 	a.preheats = a.newPreheats()
 	return nil
 }

@@ -136,6 +136,7 @@ func (a *app) parts(ctx context.Context, r roles, f front) ([]lifecycle.Entry, e
 		add("tally", a.tally.Run)
 		add("member lists", a.knownMembers.Run)
 		if a.limits, err = a.newLimits(ctx); err != nil {
+		add("full books of tickets", a.tickets.Run)
 			return nil, err
 		}
 	}

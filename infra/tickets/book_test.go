@@ -123,6 +123,96 @@ func TestTicketsAreGivenOutFromTheirTimeUntilTheEnd(t *testing.T) {
 	grant(t, a, ask, domain.Ended)
 }
 
+func TestASolutionGivesOneTicketOnAllNodes(t *testing.T) {
+	t.Parallel()
+	a, b := twoBooks(t)
+	ask := askFor("u", 0)
+	ask.Solution = "5f1d"
+	first := grant(t, a, ask, domain.Reserved)
+	if again := grant(t, b, ask, domain.Reserved); !again.Again || !again.Expires.Equal(first.Expires) {
+		t.Errorf("sent again: got %+v, want %+v", again, first)
+	}
+	ask.Used = first.Expires
+	if g, err := b.Grant(t.Context(), ask); err != nil || !g.Spent || g.Outcome == domain.Reserved {
+		t.Errorf("for another ticket: got %+v, %v; want it spent", g, err)
+	}
+	ask.Solution = "77aa" // not needed for the ticket that he has, so it is not used up
+	if g := grant(t, a, func() commands.TicketAsk { keep := ask; keep.Used = time.Time{}; return keep }(), domain.Reserved); !g.Again {
+		t.Errorf("another solution: got %+v, want the ticket that he has", g)
+	}
+	second := grant(t, a, ask, domain.Reserved)
+	if second.Again || !second.Expires.After(first.Expires) {
+		t.Errorf("another solution: got %+v after %+v, want a later ticket", second, first)
+	}
+	ask.Used = time.Time{}
+	ask.Solution = "5f1d"
+	if g, err := a.Grant(t.Context(), ask); err != nil || !g.Spent {
+		t.Errorf("the first solution once more: got %+v, %v; want it spent", g, err)
+	}
+}
+
+func TestOneSolutionAskedManyTimesAtOnceGivesOneTicket(t *testing.T) {
+	t.Parallel()
+	a, b := twoBooks(t)
+	ask := askFor("u", 0)
+	ask.Solution = "5f1d"
+	var fresh atomic.Int64
+	var all sync.WaitGroup
+	for i := range 40 {
+		all.Go(func() {
+			g, err := []*Book{a, b}[i%2].Grant(context.Background(), ask)
+			if err != nil {
+				t.Error(err)
+			}
+			if g.Outcome == domain.Reserved && !g.Again {
+				fresh.Add(1)
+			}
+		})
+	}
+	all.Wait()
+	if fresh.Load() != 1 {
+		t.Errorf("got %d tickets, want one", fresh.Load())
+	}
+}
+
+func TestABookTellsHowItStandsAndWhoIsInIt(t *testing.T) {
+	t.Parallel()
+	a, b := twoBooks(t)
+	sale := askFor("u", 0).Sale
+	if state, err := a.Look(t.Context(), sale); err != nil || state != (commands.BookState{}) {
+		t.Errorf("before anybody asked: got %+v, %v", state, err)
+	}
+	want := map[string]bool{}
+	var first commands.TicketGrant
+	for i := range 2500 {
+		buyer := fmt.Sprintf("u%d", i)
+		want[buyer] = true
+		if g := grant(t, a, askFor(buyer, 2500), domain.Reserved); i == 0 {
+			first = g
+		}
+	}
+	state, err := b.Look(t.Context(), sale)
+	if err != nil || state.Buyers != 2500 || !state.Begun.Equal(first.Now) || !first.Begun.Equal(first.Now) {
+		t.Errorf("got %+v, %v; want 2500 buyers since %s", state, err, first.Now)
+	}
+	if err := b.Holders(t.Context(), sale, func(buyer string) {
+		if _, known := want[buyer]; !known {
+			t.Errorf("%q is in the book", buyer)
+		}
+		want[buyer] = false
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for buyer, missing := range want {
+		if missing {
+			t.Errorf("%s is not in the book", buyer)
+		}
+	}
+	if g := grant(t, b, askFor("late", 2500), domain.SoldOut); !g.Begun.Equal(first.Now) {
+		t.Errorf("a refusal tells of a book begun at %s, want %s", g.Begun, first.Now)
+	}
+}
+
 func TestABookThatIsAwayIsAnError(t *testing.T) {
 	t.Parallel()
 	b, err := Open("redis://127.0.0.1:1/0", "ns")
