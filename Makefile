@@ -1,6 +1,6 @@
 # What people and CI run. Every target works on a clean checkout.
 .DEFAULT_GOAL := build
-.PHONY: build demo test lint unit race fuzz bench bench-rebuild bench-rehydrate accounts reconcile-soak overload cases tools broker kafka
+.PHONY: build demo test lint unit race fuzz bench bench-rebuild bench-rehydrate accounts reconcile-soak overload refusals cases tools broker kafka
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -68,6 +68,11 @@ reconcile-soak: tools ## RUNS reconciliations while everything happens to a sale
 
 overload: tools ## ten times what a node takes, for 30 s: refused in time, bounded memory, well within 2 s; wants a machine that does nothing else
 	go test -count=1 -timeout 45m ./infra/cli/e2e -run '^TestANodeThatIsOfferedTenTimes' -v -args -overload.for 30s -overload.strict $(ARGS)
+
+refusals: tools ## purchases refused a second and processor time of each, beside a bare Echo handler, by wrk; accepted ones beside a refused crowd
+	@command -v wrk >/dev/null || .ci/install wrk
+	go test -count=1 -timeout 45m -run '^$$' -bench '^Benchmark(RefusalsBesideABareHandler|AcceptedBesideRefused)$$' -benchtime 1x -v ./infra/cli/e2e \
+		-args -refusals.for 10s -refusals.rounds 5 $(ARGS)
 
 cases: broker ## the tests that carry the number of a case, such as B17
 	go test -count=1 -timeout 45m $(TAGS) -v ./... | grep -E '^ *--- [A-Z]+: .*B[0-9]{2}|^(FAIL|panic)'
