@@ -16,6 +16,7 @@ import (
 // question. Ids made up by the million cost ColdReads questions a second, and one
 // list: whoever comes beyond them is answered by that.
 func (s *Sales) cold(ctx context.Context, id string) (FoldedSale, error) {
+	id = strings.Clone(id) // what is remembered must not keep the request that it was cut from
 	question, found, miss := s.question(id)
 	switch {
 	case miss:
