@@ -88,7 +88,11 @@ func setBodyDeadline(c echo.Context, at time.Time) {
 // fill copies at most one byte more than allowed. A body that is whole takes the
 // deadline off: left in place it would end the request's context in a long poll.
 func fill(c echo.Context, buf *bytes.Buffer) error {
-	if _, err := io.Copy(buf, io.LimitReader(c.Request().Body, maxBody+1)); err != nil {
+	body := io.Reader(c.Request().Body)
+	if c.Request().ContentLength < 0 { // else it was looked at, and the server holds the body to it
+		body = io.LimitReader(body, maxBody+1)
+	}
+	if _, err := buf.ReadFrom(body); err != nil {
 		return bodyProblem(err)
 	}
 	if buf.Len() <= maxBody {

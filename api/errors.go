@@ -88,6 +88,9 @@ func wrongState(code domain.Code, order commands.OrderAnswer) *refusal {
 // internal, or busy when a store or the gate is away for the moment, and keeps
 // its cause for the log.
 func (s *Server) refusalOf(err error) *refusal {
+	if r, ok := err.(*refusal); ok { // as nearly all are
+		return r
+	}
 	var r *refusal
 	if errors.As(err, &r) {
 		return r

@@ -116,11 +116,7 @@ func (s *Server) safely(next echo.HandlerFunc, c echo.Context) (err error) {
 // fail answers with the problem document of err, and logs what the caller is not
 // told. A caller that hung up is neither answered nor logged as a fault.
 func (s *Server) fail(c echo.Context, err error) {
-	var theirs *echo.HTTPError
-	if errors.As(err, &theirs) {
-		err = asProblem(theirs.Code)
-	}
-	r := s.refusalOf(err)
+	r := s.refusalOf(ours(err))
 	if r.cause != nil && hungUp(c.Request().Context(), err) {
 		s.Log.Debug("caller is gone", "trace_id", traceOf(c), "error", err)
 		return
@@ -132,6 +128,18 @@ func (s *Server) fail(c echo.Context, err error) {
 	if err := r.write(c, s.prepared); err != nil {
 		s.Log.Debug("answer not written", "trace_id", traceOf(c), "error", err)
 	}
+}
+
+// ours turns what echo itself refuses into a refusal.
+func ours(err error) error {
+	if _, ok := err.(*refusal); ok {
+		return err
+	}
+	var theirs *echo.HTTPError
+	if errors.As(err, &theirs) {
+		return asProblem(theirs.Code)
+	}
+	return err
 }
 
 // logFault logs the cause behind a refusal, if there is one.

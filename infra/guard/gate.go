@@ -87,11 +87,12 @@ func asGateError(err error) error {
 // ofGate sorts an error of the gate. What ended without being sent, because we
 // queued it too long or its caller left, says nothing about Redis.
 func ofGate(err error) verdict {
+	if err == nil {
+		return good
+	}
 	var broken *net.OpError
 	var reply redis.Error
 	switch {
-	case err == nil:
-		return good
 	case errors.Is(err, context.Canceled):
 		return nothing
 	case commands.IsUnknown(err), errors.As(err, &broken), errors.As(err, &reply),
