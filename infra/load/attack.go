@@ -83,6 +83,7 @@ type Run struct {
 
 	arrived, ok, refused, failed, retries atomic.Int64
 	paceLate                              atomic.Int64
+	ended                                 time.Duration // after the start; set by Wait
 	lastDone                              atomic.Int64
 	workers                               sync.WaitGroup
 }
@@ -118,6 +119,7 @@ func (r *Run) Counts() Counts {
 // Wait gives the measurement once the run is over.
 func (r *Run) Wait() *Measurement {
 	r.workers.Wait()
+	r.ended = time.Since(r.start)
 	return r.measure()
 }
 

@@ -63,6 +63,34 @@ func TestWaitingForAFreeConnectionCountsIntoTheLatency(t *testing.T) {
 	}
 }
 
+// A generator that waits for the slow answer before it sends the next request would
+// see one slow request here.
+func TestAStallCountsForEverybodyWhoWasToArriveInIt(t *testing.T) {
+	const stall, every, n = 200 * time.Millisecond, time.Millisecond, 300
+	addr := serve(t, func(_ http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/0" {
+			time.Sleep(stall)
+		}
+	})
+	a := get(addr, n)
+	a.Conns = 1
+	for i := range a.Arrivals {
+		a.Arrivals[i] = time.Duration(i) * every
+	}
+	m := run(t, a)
+	if m.OK != n {
+		t.Fatalf("got %d good answers of %d: %v", m.OK, n, m.Outcomes)
+	}
+	for i, s := range m.Sights {
+		if least := stall - a.Arrivals[i]; s.Latency < least {
+			t.Fatalf("arrival %d came %s into a stall of %s and took %s", i, a.Arrivals[i], stall, s.Latency)
+		}
+	}
+	if got, want := m.Latency(50), stall/4; got < want {
+		t.Errorf("half of them stayed within %s, want at least %s", got, want)
+	}
+}
+
 func TestArrivalsDoNotWaitForAnswers(t *testing.T) {
 	release := make(chan struct{})
 	var seen atomic.Int64
@@ -179,8 +207,13 @@ func TestARunThatIsEndedLeavesTheOpenOnesUnanswered(t *testing.T) {
 	}
 	<-arrived
 	<-arrived
+	waited := time.Since(r.start)
 	cancel()
-	if m := r.Wait(); m.Unanswered != 3 || m.OK != 0 {
+	m := r.Wait()
+	if m.Unanswered != 3 || m.OK != 0 {
 		t.Errorf("got %d unanswered and %d good, want 3 and 0", m.Unanswered, m.OK)
+	}
+	if got := m.Latency(50); got < waited*99/100 || got > time.Minute {
+		t.Errorf("who waited for %s in vain counts with %s, and who was not due yet must not count", waited, got)
 	}
 }

@@ -44,6 +44,9 @@ func (r *Run) measure() *Measurement {
 		s := &r.sights[i]
 		if !s.Done {
 			m.Unanswered++
+			if waited := r.ended - r.attack.Arrivals[i]; waited > 0 { // in vain: it must not look fast
+				m.took(waited)
+			}
 			continue
 		}
 		m.count(s)
@@ -68,12 +71,18 @@ func (m *Measurement) count(s *Sight) {
 		m.Late++
 	}
 	m.MaxQueued = max(m.MaxQueued, s.Queued)
-	// An hour is more than any run; a longer latency counts as an hour.
-	_ = m.latency.RecordValue(min(max(s.Latency.Microseconds(), 1), m.latency.HighestTrackableValue()))
+	m.took(s.Latency)
 }
 
-// Latency gives the latency that the share q (0 to 100) of all answered arrivals
-// stayed within, faults included.
+// took counts a latency.
+func (m *Measurement) took(latency time.Duration) {
+	// An hour is more than any run; a longer latency counts as an hour.
+	_ = m.latency.RecordValue(min(max(latency.Microseconds(), 1), m.latency.HighestTrackableValue()))
+}
+
+// Latency gives the latency that the share q (0 to 100) of all arrivals stayed
+// within, each from its intended start, faults included. Who was not answered before
+// the run was ended counts with the time until then.
 func (m *Measurement) Latency(q float64) time.Duration {
 	return time.Duration(m.latency.ValueAtQuantile(q)) * time.Microsecond
 }
