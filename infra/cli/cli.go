@@ -33,6 +33,7 @@ type program struct {
 	Sale        saleCmd        `cmd:"" help:"Create, list, show, revise, confirm, close, pause and resume sales."`
 	Preheat     preheatCmd     `cmd:"" help:"Make the gate ready for a sale, and compare everything it holds with the log."`
 	Switch      switchCmd      `cmd:"" help:"List switches, and turn them on and off in a hurry."`
+	Drill       drillCmd       `cmd:"" help:"Rehearse the switches at a sale of their own, against nodes that serve, and take them back."`
 	Order       orderCmd       `cmd:"" help:"Show, cancel and pay orders."`
 	Simulator   simulatorCmd   `cmd:"" help:"Stand for a payment provider, for a look and for tests: no money moves."`
 	Cleanup     cleanupCmd     `cmd:"" help:"End the life of a sale that is over: check that nothing is lost, then take away what need not be kept."`
