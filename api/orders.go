@@ -18,7 +18,7 @@ type OrderView struct {
 	Status   string      `json:"status" enum:"queued,placed,paid,cancelled,expired,rejected"`
 	Reason   *string     `json:"reason" nullable:"true" doc:"Of a rejected order: guard, duplicate, limit, poison, lost"`
 	// WaitingFor and Detail are told of a queued order; Detail of a rejected one too.
-	WaitingFor *string    `json:"waiting_for" nullable:"true" enum:"recorder,gate,log" doc:"What a queued order waits for: to be recorded, the gate, or the log"`
+	WaitingFor *string    `json:"waiting_for" nullable:"true" enum:"recorder,gate,log,sale" doc:"What a queued order waits for: to be recorded, the gate, the log, or that its sale goes on after a pause"`
 	Detail     *string    `json:"detail" nullable:"true" doc:"A sentence for people about a queued or rejected order, in the language of Accept-Language (en, zh)"`
 	RefundDue  bool       `json:"refund_due"`
 	PlacedAt   *time.Time `json:"placed_at" nullable:"true" doc:"When the log decided it"`

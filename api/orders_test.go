@@ -69,7 +69,7 @@ func TestAQueuedOrderSaysWhatItWaitsForAndARejectedOneApologises(t *testing.T) {
 	h.finder.list = func(context.Context, string, string, int, string) (commands.OrderPage, error) {
 		return commands.OrderPage{Orders: []commands.OrderAnswer{answer}}, nil
 	}
-	for _, waits := range []domain.Waiting{domain.WaitingForRecorder, domain.WaitingForGate, domain.WaitingForLog} {
+	for _, waits := range []domain.Waiting{domain.WaitingForRecorder, domain.WaitingForGate, domain.WaitingForLog, domain.WaitingForSale} {
 		answer.WaitingFor = waits
 		for _, language := range []string{"en", "zh"} {
 			got := h.ask(http.MethodGet, "/api/v1/orders/"+testOrder, "", "Accept-Language", language).json()

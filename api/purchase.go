@@ -21,7 +21,7 @@ type PurchaseAnswer struct {
 	TraceID string `json:"trace_id"`
 	Repeat  bool   `json:"repeat,omitempty" doc:"true: the order was there before this request"`
 	// WaitingFor and Detail are those of OrderView, while the order is queued.
-	WaitingFor string `json:"waiting_for,omitempty" enum:"recorder,gate,log" doc:"What a queued order waits for: to be recorded, the gate, or the log"`
+	WaitingFor string `json:"waiting_for,omitempty" enum:"recorder,gate,log,sale" doc:"What a queued order waits for: to be recorded, the gate, the log, or that its sale goes on after a pause"`
 	Detail     string `json:"detail,omitempty" doc:"A sentence for people about what it waits for, where a store is away, in the language of Accept-Language (en, zh)"`
 }
 

@@ -145,7 +145,16 @@ func (f *Finder) fromGate(ctx context.Context, ref domain.OrderRef, queued Order
 	case OrderUnresolved:
 		return f.withoutSale(ctx, ref, queued.waitingFor(domain.WaitingForGate)), nil
 	case OrderUnknown:
-		if known.OpenFor < settleTime || (f.Holds != nil && f.Holds(ref.ID)) { // who holds it offers it again
+		if known.OpenFor < settleTime {
+			return queued.waitingFor(domain.WaitingForGate), nil
+		}
+		switch waits, err := f.heldUp(ctx, ref.Place.Sale); {
+		case err != nil:
+			f.Env.Log.Warn("order not resolved", "order_id", ref.ID, "error", err)
+			return queued.waitingFor(domain.WaitingForLog), nil
+		case waits:
+			return queued.waitingFor(domain.WaitingForSale), nil
+		case f.Holds != nil && f.Holds(ref.ID): // who holds it offers it again
 			return queued.waitingFor(domain.WaitingForGate), nil
 		}
 	}

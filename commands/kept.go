@@ -3,7 +3,6 @@ package commands
 import (
 	"cmp"
 	"context"
-	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -22,7 +21,8 @@ type KeptStore interface {
 // After an epoch change, and for purchases whose outcome could not be seen, it
 // asks the log which orders are decided and offers the others to the gate again
 // under the same order id; an offered order that the gate refuses is resolved as
-// lost. What it holds ends with the process; then a poll of the buyer finds out.
+// lost. One that it does not take because its sale is paused is kept until the pause
+// ends. What it holds ends with the process; then a poll of the buyer finds out.
 type Kept struct {
 	env  *Env
 	gate Gate
@@ -32,6 +32,9 @@ type Kept struct {
 	// Promises keeps an acknowledged order that the gate, which forgot it, has no units
 	// for, as far as its sale's overdraft goes. Nil: such an order is lost.
 	Promises *Promises
+	// Sales tells when a sale that is paused is over, so that nothing of it is kept any
+	// longer. Nil: every pause is waited for.
+	Sales *Sales
 
 	mu    sync.Mutex
 	lanes map[int]map[string]keptPurchase
@@ -180,93 +183,4 @@ func unseen(e domain.EntryID) int {
 		return 1
 	}
 	return 0
-}
-
-// offerPage bounds how many orders are asked for in one statement.
-const offerPage = 200
-
-func (k *Kept) offer(ctx context.Context, lane int, purchases []keptPurchase) error {
-	for len(purchases) > 0 {
-		page := purchases[:min(offerPage, len(purchases))]
-		purchases = purchases[len(page):]
-		streams := make([]string, len(page))
-		for i, p := range page {
-			streams[i] = domain.OrderStream(p.reservation.Order)
-		}
-		states, err := k.log.States(ctx, streams)
-		if err != nil {
-			return err
-		}
-		for i, p := range page {
-			if states[i].Version > 0 {
-				k.drop(lane, p.reservation.Order)
-				continue
-			}
-			if err := k.offerOne(ctx, lane, p.reservation); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// offerOne asks the gate again under the same order id.
-func (k *Kept) offerOne(ctx context.Context, lane int, r Reservation) error {
-	asked, cancel := context.WithTimeout(ctx, time.Second)
-	defer cancel()
-	v, err := k.gate.Reserve(asked, r)
-	if err != nil {
-		return err
-	}
-	switch {
-	case v.Outcome == domain.Reserved, v.Outcome == domain.SameOrder && v.Order == r.Order:
-		k.Keep(r, v.Entry)
-		k.env.Log.Info("acknowledged purchase offered again", "order_id", r.Order, "buyer_id", r.Buyer, "sale_id", r.Place.Sale, "gate", v.Outcome.String())
-		return nil
-	case v.Outcome == domain.NotReady:
-		return k.withoutSale(ctx, lane, r)
-	}
-	ref, err := domain.ParseOrderID(r.Order)
-	if err != nil {
-		return err
-	}
-	// A tombstone may be that of a promise whose record failed.
-	if (v.Outcome == domain.SoldOut || v.Outcome == domain.Refused) && k.Promises != nil {
-		kept, err := k.Promises.Keep(asked, ref, r)
-		if kept {
-			k.drop(lane, r.Order)
-		}
-		if errors.Is(err, ErrUnresolved) {
-			return nil // ask again
-		}
-		if kept || err != nil {
-			return err
-		}
-	}
-	if err := k.lost.Declare(asked, ref, r.Buyer); err != nil {
-		if errors.Is(err, ErrUnresolved) {
-			return nil
-		}
-		return err
-	}
-	k.drop(lane, r.Order)
-	return nil
-}
-
-// withoutSale gives an acknowledged purchase up where its sale is over for the
-// log; otherwise the gate is asked again later.
-func (k *Kept) withoutSale(ctx context.Context, lane int, r Reservation) error {
-	states, err := k.log.States(ctx, []string{domain.SaleStream(r.Place.Sale)})
-	if err != nil || !saleOver(states[0]) {
-		return err
-	}
-	ref, err := domain.ParseOrderID(r.Order)
-	if err != nil {
-		return err
-	}
-	gone, err := k.lost.DeclareSaleLost(ctx, ref, r.Buyer)
-	if err == nil && gone {
-		k.drop(lane, r.Order)
-	}
-	return err
 }

@@ -216,6 +216,13 @@ func (o *Orders) buyerOf(ctx context.Context, ref domain.OrderRef) (string, erro
 	cleaned := sale[0].Type == (&domain.SaleCleaned{}).EventType()
 	known, err := o.Finder.Gate.Order(ctx, ref)
 	never := err == nil && known.State == OrderUnknown && known.OpenFor >= settleTime
+	if never { // unless a node keeps it until its sale goes on
+		waits, err := o.Finder.heldUp(ctx, ref.Place.Sale)
+		if err != nil {
+			return "", err
+		}
+		never = !waits
+	}
 	switch {
 	case sale[0].Version == 0, cleaned, never:
 		return "", &domain.Problem{Code: domain.CodeOrderNotFound}

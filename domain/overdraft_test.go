@@ -38,7 +38,7 @@ func TestAnOverdraftIsAtMostTheStock(t *testing.T) {
 
 func TestEveryWaitAndEveryRejectionIsSaidInBothLanguages(t *testing.T) {
 	for _, language := range []string{"en", "zh"} {
-		for _, w := range []Waiting{WaitingForRecorder, WaitingForGate, WaitingForLog} {
+		for _, w := range []Waiting{WaitingForRecorder, WaitingForGate, WaitingForLog, WaitingForSale} {
 			if w.Sentence(language) == "" {
 				t.Errorf("waiting for %s is not said in %s", w, language)
 			}

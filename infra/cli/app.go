@@ -166,6 +166,7 @@ func (a *app) assemble() error {
 		commands.KeeperOptions{Alarm: a.alarm})
 	lost := &commands.Lost{Env: a.env, Gate: a.gate, Log: a.sink}
 	a.kept = commands.NewKept(a.env, a.gate, a.sink, lost)
+	a.kept.Sales = a.sales
 	a.kept.Promises = &commands.Promises{Env: a.env, Sales: a.sales, Gate: a.gate, Log: a.sink, Follow: a.follower}
 	a.finder = &commands.Finder{
 		Env: a.env, View: a.sale.database, Changes: a.projector.Changes(), Log: a.sale.database, Gate: a.sale.gate, Journal: a.gate, Lost: lost, Holds: a.kept.Holds,

@@ -176,6 +176,7 @@ func (n *Node) assemble(t testing.TB, pool *pgxpool.Pool, r *Rig, opts NodeOptio
 	n.Follower = commands.NewFollower(n.Env, n.Store, n.Gate)
 	n.Lost = &commands.Lost{Env: n.Env, Gate: n.Gate, Log: n.Store}
 	n.Kept = commands.NewKept(n.Env, n.Gate, n.Store, n.Lost)
+	n.Kept.Sales = n.Sales
 	n.Kept.Promises = &commands.Promises{Env: n.Env, Sales: n.Sales, Gate: n.Gate, Log: n.Store, Follow: n.Follower}
 	n.Finder = &commands.Finder{
 		Env: n.Env, View: views, Changes: n.Projector.Changes(), Log: n.Store, Gate: n.Gate, Journal: n.Gate, Lost: n.Lost, Holds: n.Kept.Holds,

@@ -1,0 +1,122 @@
+package commands
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"seckill/domain"
+)
+
+// offerPage bounds how many orders are asked for in one statement.
+const offerPage = 200
+
+// offer asks the gate again for what the log has not decided. Of a sale that is
+// paused one is asked for in a round: the others would meet the same answer.
+func (k *Kept) offer(ctx context.Context, lane int, purchases []keptPurchase) error {
+	paused := map[string]bool{} // by sale
+	for page := range slices.Chunk(purchases, offerPage) {
+		page = slices.DeleteFunc(slices.Clone(page), func(p keptPurchase) bool { return paused[p.reservation.Place.Sale] })
+		streams := make([]string, len(page))
+		for i, p := range page {
+			streams[i] = domain.OrderStream(p.reservation.Order)
+		}
+		states, err := k.log.States(ctx, streams)
+		if err != nil {
+			return err
+		}
+		for i, p := range page {
+			sale := p.reservation.Place.Sale
+			switch {
+			case states[i].Version > 0:
+				k.drop(lane, p.reservation.Order)
+			case !paused[sale]:
+				if paused[sale], err = k.offerOne(ctx, lane, p.reservation); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// offerOne asks the gate again under the same order id. paused: its sale sells
+// nothing now and may go on later; the order is kept until then.
+func (k *Kept) offerOne(ctx context.Context, lane int, r Reservation) (paused bool, err error) {
+	asked, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	v, err := k.gate.Reserve(asked, r)
+	if err != nil {
+		return false, err
+	}
+	switch {
+	case v.Outcome == domain.Reserved, v.Outcome == domain.SameOrder && v.Order == r.Order:
+		k.Keep(r, v.Entry)
+		k.env.Log.Info("acknowledged purchase offered again", "order_id", r.Order, "buyer_id", r.Buyer, "sale_id", r.Place.Sale, "gate", v.Outcome.String())
+		return false, nil
+	case v.Outcome == domain.NotReady:
+		return false, k.withoutSale(ctx, lane, r)
+	case v.Outcome == domain.Paused && !k.over(asked, r.Place.Sale, v.Now):
+		return true, nil
+	}
+	return false, k.refused(asked, lane, r, v.Outcome)
+}
+
+// over tells whether a sale is over for good at a time of the gate's clock, so that
+// no end of a pause sells anything of it. Where the log cannot tell, it is not.
+func (k *Kept) over(ctx context.Context, id string, at time.Time) bool {
+	if k.Sales == nil {
+		return false
+	}
+	sale, err := k.Sales.Fold(ctx, id)
+	return err == nil && sale.Over(at)
+}
+
+// refused resolves an acknowledged purchase that the gate refuses: kept beyond what
+// the gate has, as far as the overdraft goes, or lost.
+func (k *Kept) refused(ctx context.Context, lane int, r Reservation, outcome domain.Outcome) error {
+	ref, err := domain.ParseOrderID(r.Order)
+	if err != nil {
+		return err
+	}
+	// A tombstone may be that of a promise whose record failed.
+	if (outcome == domain.SoldOut || outcome == domain.Refused) && k.Promises != nil {
+		kept, err := k.Promises.Keep(ctx, ref, r)
+		if kept {
+			k.drop(lane, r.Order)
+		}
+		if errors.Is(err, ErrUnresolved) {
+			return nil // ask again
+		}
+		if kept || err != nil {
+			return err
+		}
+	}
+	if err := k.lost.Declare(ctx, ref, r.Buyer); err != nil {
+		if errors.Is(err, ErrUnresolved) {
+			return nil
+		}
+		return err
+	}
+	k.drop(lane, r.Order)
+	return nil
+}
+
+// withoutSale gives an acknowledged purchase up where its sale is over for the
+// log; otherwise the gate is asked again later.
+func (k *Kept) withoutSale(ctx context.Context, lane int, r Reservation) error {
+	states, err := k.log.States(ctx, []string{domain.SaleStream(r.Place.Sale)})
+	if err != nil || !saleOver(states[0]) {
+		return err
+	}
+	ref, err := domain.ParseOrderID(r.Order)
+	if err != nil {
+		return err
+	}
+	gone, err := k.lost.DeclareSaleLost(ctx, ref, r.Buyer)
+	if err == nil && gone {
+		k.drop(lane, r.Order)
+	}
+	return err
+}
