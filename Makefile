@@ -1,6 +1,6 @@
 # What people and CI run. Every target works on a clean checkout.
 .DEFAULT_GOAL := build
-.PHONY: build demo test lint unit race fuzz bench bench-rebuild bench-rehydrate accounts reconcile-soak overload refusals cases tools broker kafka
+.PHONY: build demo test lint unit race fuzz bench bench-rebuild bench-rehydrate accounts reconcile-soak overload crowd refusals cases tools broker kafka
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -68,6 +68,10 @@ reconcile-soak: tools ## RUNS reconciliations while everything happens to a sale
 
 overload: tools ## ten times what a node takes, for 30 s: refused in time, bounded memory, well within 2 s; wants a machine that does nothing else
 	go test -count=1 -timeout 45m ./infra/cli/e2e -run '^TestANodeThatIsOfferedTenTimes' -v -args -overload.for 30s -overload.strict $(ARGS)
+
+BUYERS ?= 1000000
+crowd: tools ## BUYERS distinct buyers who come too late and as many ids of no sale: memory of node and Redis, lines of log
+	go test -count=1 -timeout 180m ./infra/cli/e2e -run '^TestMemoryDoesNotDependOn' -v -args -crowd.buyers $(BUYERS) -crowd.junk $(BUYERS) $(ARGS)
 
 refusals: tools ## purchases refused a second and processor time of each, beside a bare Echo handler, by wrk; accepted ones beside a refused crowd
 	@command -v wrk >/dev/null || .ci/install wrk
