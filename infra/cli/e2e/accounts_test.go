@@ -192,13 +192,15 @@ func (a *accounts) havoc(chance *rand.Rand, done <-chan struct{}) map[string]int
 	kills := map[string]int{}
 	var copied *testenv.Snapshot
 	restored := false
+	// In a long run the kills stand a little further apart: there are enough of them.
+	apart := min(max(1, *accountsPurchases/20_000), 4)
 	for round := 0; ; round++ {
 		select {
 		case <-done:
 			if restored {
 				return kills
 			}
-		case <-time.After(time.Duration(300+chance.IntN(700)) * time.Millisecond):
+		case <-time.After(time.Duration(apart*(300+chance.IntN(700))) * time.Millisecond):
 		}
 		share := float64(a.asked.Load()) / float64(*accountsPurchases)
 		switch {
