@@ -48,7 +48,7 @@ func (n SwitchName) Stops() (Outcome, bool) {
 const SwitchStream = "switches"
 
 // SaleSwitch is a switch that is on for a sale: its own, or one that is on
-// everywhere; and who turned it on last, and why.
+// everywhere; and who turned it on last and why, as far as the sale's stream says.
 type SaleSwitch struct {
 	Name       SwitchName
 	Everywhere bool
