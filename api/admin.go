@@ -29,8 +29,23 @@ type AdminSaleView struct {
 // AdminItemView is one thing on sale as operators see it.
 type AdminItemView struct {
 	ItemView
-	Stock     int64 `json:"stock"`
-	Overdraft int64 `json:"overdraft" doc:"Units beyond the stock that the log may accept to keep a promise that the gate forgot"`
+	Stock     int64         `json:"stock" doc:"Units over all, those of later tranches included"`
+	Release   []TrancheView `json:"release" nullable:"false" doc:"Parts of the stock that come on sale later"`
+	Overdraft int64         `json:"overdraft" doc:"Units beyond the stock that the log may accept to keep a promise that the gate forgot"`
+}
+
+// TrancheView is a part of the stock that comes on sale at a time.
+type TrancheView struct {
+	At       time.Time `json:"at"`
+	Quantity int64     `json:"quantity"`
+}
+
+func trancheViews(plan []domain.Tranche) []TrancheView {
+	views := make([]TrancheView, len(plan))
+	for i, t := range plan {
+		views[i] = TrancheView{At: t.At.UTC(), Quantity: t.Quantity}
+	}
+	return views
 }
 
 // adminView shapes a sale as it was just folded. Sold-out marks are asked for,
@@ -53,7 +68,7 @@ func (s *Server) adminView(ctx context.Context, sale commands.FoldedSale) AdminS
 		v.Pauses[i] = string(p)
 	}
 	for i, item := range v.SaleView.Items {
-		v.Items[i] = AdminItemView{ItemView: item, Stock: t.Items[i].Stock, Overdraft: t.Items[i].Overdraft}
+		v.Items[i] = AdminItemView{ItemView: item, Stock: t.Items[i].Stock, Release: trancheViews(t.Items[i].Release), Overdraft: t.Items[i].Overdraft}
 	}
 	return v
 }
@@ -173,15 +188,15 @@ type ItemBody struct {
 	Title    string        `json:"title,omitempty"`
 	Price    string        `json:"price" doc:"Decimal" example:"19.90"`
 	Currency string        `json:"currency" doc:"ISO 4217" example:"CNY"`
-	Stock    int64         `json:"stock" minimum:"0" maximum:"2147483647"`
-	Release  []TrancheBody `json:"release,omitempty" maxItems:"100" doc:"Parts of the stock that come on sale later"`
+	Stock    int64         `json:"stock" minimum:"0" maximum:"2147483647" doc:"Units over all; what no tranche holds back is on sale first"`
+	Release  []TrancheBody `json:"release,omitempty" maxItems:"100" doc:"Parts of the stock that come on sale later, one after another, from opens_at and before closes_at"`
 	// Overdraft is at most Stock.
 	Overdraft int64 `json:"overdraft,omitempty" minimum:"0" maximum:"2147483647" doc:"Units beyond the stock that are sold rather than break a promise which the gate forgot; 0 when left out, at most the stock"`
 }
 
 // TrancheBody is a part of the stock that comes on sale at a time.
 type TrancheBody struct {
-	At       string `json:"at" doc:"RFC 3339, with a zone"`
+	At       string `json:"at" doc:"RFC 3339, with a zone" example:"2026-11-11T00:30:00+08:00"`
 	Quantity int64  `json:"quantity" minimum:"1" maximum:"2147483647"`
 }
 

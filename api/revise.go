@@ -10,7 +10,7 @@ import (
 )
 
 const reviseDescription = "Changes what the body names; what it leaves out stays as it is. `version` is the sale's that its author saw: 409 `version_conflict` when it is another by now, also for one of two who change at once. " +
-	"While the sale is scheduled everything may change but its items' SKUs, stock and tranches and its buckets; once it has opened by the gate's clock only closes_at and the titles (422). " +
+	"While the sale is scheduled everything may change but its items' SKUs and stock, the quantities of tranches (not their times), and its buckets; once it has opened by the gate's clock only closes_at and the titles (422). " +
 	"A closes_at that is over, sent alone, ends the sale like close. For the few milliseconds of a change that takes something away purchases are 503 `paused`. A sale that is over is 410."
 
 // RevisionBody is what an operator wants to be otherwise about a sale. What is left
@@ -40,7 +40,7 @@ type ItemRevisionBody struct {
 	Price     *string       `json:"price,omitempty" doc:"Decimal" example:"19.90"`
 	Currency  *string       `json:"currency,omitempty" doc:"ISO 4217" example:"CNY"`
 	Stock     *int64        `json:"stock,omitempty" minimum:"0" maximum:"2147483647" doc:"As it is: units are released, not changed"`
-	Release   []TrancheBody `json:"release,omitempty" maxItems:"100" doc:"As it is"`
+	Release   []TrancheBody `json:"release,omitempty" maxItems:"100" doc:"Other times for the same quantities, until the sale opens"`
 	Overdraft *int64        `json:"overdraft,omitempty" minimum:"0" maximum:"2147483647"`
 }
 

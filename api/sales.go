@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"seckill/commands"
+	"seckill/domain"
 )
 
 // SaleView is a sale as buyers see it.
@@ -34,6 +35,8 @@ type ItemView struct {
 	Price    string `json:"price" doc:"Decimal" example:"19.90"`
 	Currency string `json:"currency" example:"CNY"`
 	SoldOut  bool   `json:"sold_out" doc:"Whether no unit was left a moment ago; only a purchase is judged exactly"`
+	// NextReleaseAt is of the plan that the sale was scheduled with.
+	NextReleaseAt *time.Time `json:"next_release_at,omitempty" doc:"When more units come on sale; left out where no more are planned"`
 }
 
 // SaleList is every sale.
@@ -52,6 +55,10 @@ func saleView(a commands.SaleAnswer) SaleView {
 	for i, item := range t.Items {
 		v.Items[i] = ItemView{
 			SKU: item.SKU, Title: item.Title, Price: item.Price.Amount(), Currency: item.Price.Currency, SoldOut: a.SoldOut[item.SKU],
+		}
+		if at, ok := a.NextRelease(item.SKU, a.ServerTime); ok && a.State != domain.SaleStateEnded {
+			at = at.UTC()
+			v.Items[i].NextReleaseAt = &at
 		}
 	}
 	return v
@@ -88,6 +95,9 @@ func saleTag(views ...SaleView) string {
 		fmt.Fprintf(h, "%s %d %s", v.ID, v.Version, v.State)
 		for _, item := range v.Items {
 			fmt.Fprintf(h, " %t", item.SoldOut)
+			if at := item.NextReleaseAt; at != nil {
+				fmt.Fprintf(h, " %d", at.UnixMicro())
+			}
 		}
 		fmt.Fprintln(h)
 	}

@@ -52,9 +52,6 @@ func notYet(t domain.SaleTerms) []domain.FieldError {
 	refuse(t.Strategy == domain.StrategyPostgres || t.Strategy == domain.StrategyRedisSync, "strategy",
 		"this version serves redis-async only")
 	refuse(t.Buckets > 1, "buckets", "this version serves one bucket only")
-	for i, item := range t.Items {
-		refuse(len(item.Release) > 0, fmt.Sprintf("items[%d].release", i), "this version releases the whole stock at once")
-	}
 	return bad
 }
 

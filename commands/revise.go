@@ -43,6 +43,9 @@ func (o *Operator) Revise(ctx context.Context, r Revision, actor Actor) (FoldedS
 	}
 	old := sale.Terms
 	old.Items = slices.Clone(old.Items)
+	for i := range old.Items {
+		old.Items[i].Release = slices.Clone(old.Items[i].Release)
+	}
 	terms, bad := r.Change(old)
 	if len(bad) > 0 {
 		return FoldedSale{}, domain.Invalid(bad...)
@@ -88,13 +91,26 @@ func (o *Operator) revision(ctx context.Context, sale FoldedSale, terms domain.S
 	opened := sale.OpenAt(now)
 	ev, bad := sale.Revise(terms, opened, actor.By)
 	if len(bad) == 0 && ev != nil {
-		bad = append(domain.ValidateTerms(terms), notYet(terms)...)
+		bad = append(domain.ValidateTerms(judgedAgain(terms, opened)), notYet(terms)...)
 		bad = append(bad, endOf(sale, terms, now)...)
 	}
 	if len(bad) > 0 {
 		return nil, now, domain.Invalid(bad...)
 	}
 	return ev, now, nil
+}
+
+// judgedAgain gives the terms without what cannot change any more and was judged before:
+// a sale that has opened may end before its last tranche, which then never comes.
+func judgedAgain(terms domain.SaleTerms, opened bool) domain.SaleTerms {
+	if !opened {
+		return terms
+	}
+	terms.Items = slices.Clone(terms.Items)
+	for i := range terms.Items {
+		terms.Items[i].Release = nil
+	}
+	return terms
 }
 
 // endOf tells what is wrong with a closes_at that is over.

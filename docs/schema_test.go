@@ -47,6 +47,7 @@ var glossary = map[string]string{
 	"title":                      "For people.",
 	"stock":                      "Units over all, those of later tranches included.",
 	"release":                    "Parts of the stock that come on sale later.",
+	"tranche":                    "Which of those parts of its item it is, from 1; left out for the first stock and for what somebody released.",
 	"at":                         "When.",
 	"opens_at":                   "From when on it sells.",
 	"closes_at":                  "Until when it sells, not included.",

@@ -1,11 +1,13 @@
 package domain
 
-// StockReleased puts units on sale in one bucket.
+// StockReleased puts units on sale in one bucket. Tranche is which part of the item's
+// plan they are, from 1; 0 for the first stock and for what somebody released.
 type StockReleased struct {
 	SaleID   string `json:"sale_id"`
 	SKU      string `json:"sku"`
 	Bucket   int    `json:"bucket"`
 	Quantity int64  `json:"quantity"`
+	Tranche  int    `json:"tranche,omitempty"`
 	By       string `json:"by,omitempty"`
 }
 

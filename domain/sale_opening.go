@@ -118,9 +118,12 @@ func changes(a, b SaleTerms) []change {
 		differ(x.Price == y.Price, at("price"), changeBeforeOpening, "")
 		differ(x.Overdraft == y.Overdraft, at("overdraft"), changeBeforeOpening, "")
 		differ(x.Stock == y.Stock, at("stock"), changeNever, stockReason)
-		differ(slices.EqualFunc(x.Release, y.Release, sameTranche), at("release"), changeNever, settledReason)
+		differ(slices.EqualFunc(x.Release, y.Release, sameQuantity), at("release"), changeNever, settledReason)
+		differ(len(x.Release) != len(y.Release) || slices.EqualFunc(x.Release, y.Release, sameTime), at("release"), changeBeforeOpening, "")
 	}
 	return all
 }
 
-func sameTranche(a, b Tranche) bool { return a.At.Equal(b.At) && a.Quantity == b.Quantity }
+func sameQuantity(a, b Tranche) bool { return a.Quantity == b.Quantity }
+
+func sameTime(a, b Tranche) bool { return a.At.Equal(b.At) }

@@ -97,6 +97,8 @@ func TestWhatMayChangeDependsOnWhetherTheSaleHasOpened(t *testing.T) {
 		"price":     {func(t *SaleTerms) { t.Items[0].Price.Minor++ }, "", "items[0].price"},
 		"stock":     {func(t *SaleTerms) { t.Items[0].Stock++ }, "items[0].stock", "items[0].stock"},
 		"tranche":   {func(t *SaleTerms) { t.Items[0].Release = nil }, "items[0].release", "items[0].release"},
+		"its time":  {func(t *SaleTerms) { t.Items[0].Release = []Tranche{{t.OpensAt.Add(2 * time.Minute), 4}} }, "", "items[0].release"},
+		"its units": {func(t *SaleTerms) { t.Items[0].Release = []Tranche{{t.OpensAt.Add(time.Minute), 3}} }, "items[0].release", "items[0].release"},
 		"buckets":   {func(t *SaleTerms) { t.Buckets++ }, "buckets", "buckets"},
 		"one less":  {func(t *SaleTerms) { t.Items = t.Items[1:] }, "items", "items"},
 	} {

@@ -88,10 +88,10 @@ func TestSchedulingReleasesWhatNoTrancheHoldsBack(t *testing.T) {
 	}
 	var want []*StockReleased
 	for bucket, n := range []int64{2, 2, 1, 1} {
-		want = append(want, &StockReleased{"28t5cy4t", "mug", bucket, n, "admin-1"})
+		want = append(want, &StockReleased{"28t5cy4t", "mug", bucket, n, 0, "admin-1"})
 	}
 	for bucket := range 4 { // a stream for every item and bucket, also for none at all
-		want = append(want, &StockReleased{"28t5cy4t", "cup", bucket, 0, "admin-1"})
+		want = append(want, &StockReleased{"28t5cy4t", "cup", bucket, 0, 0, "admin-1"})
 	}
 	if diff := cmp.Diff(want, released); diff != "" {
 		t.Errorf("released (-want +got):\n%s", diff)

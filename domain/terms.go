@@ -113,26 +113,7 @@ func validateItems(t SaleTerms) []FieldError {
 		} else if _, fits := item.Price.Times(max(t.LimitPerBuyer, 0)); !fits {
 			bad = append(bad, FieldError{at("price"), "times limit_per_buyer is more than we can count"})
 		}
-		bad = append(bad, validateRelease(item, t.ClosesAt, at)...)
-	}
-	return bad
-}
-
-func validateRelease(item ItemTerms, closes time.Time, at func(string) string) []FieldError {
-	var bad []FieldError
-	left := max(item.Stock, 0) // a stock below zero has its own complaint
-	for _, tranche := range item.Release {
-		if tranche.Quantity < 1 || tranche.Quantity > MaxQuantity || tranche.At.IsZero() || !storable(tranche.At) {
-			bad = append(bad, FieldError{at("release"), "each tranche needs a time and a quantity of at least 1"})
-			continue
-		}
-		if !tranche.At.Before(closes) {
-			bad = append(bad, FieldError{at("release"), "a tranche after closes_at would never be sold"})
-		}
-		left -= tranche.Quantity
-	}
-	if left < 0 {
-		bad = append(bad, FieldError{at("release"), "the tranches hold more units than the stock"})
+		bad = append(bad, validateRelease(t, item, at)...)
 	}
 	return bad
 }

@@ -24,9 +24,14 @@ func goodTerms() SaleTerms {
 
 func TestTermsThatMayBeScheduled(t *testing.T) {
 	for name, change := range map[string]func(*SaleTerms){
-		"as they are":            func(*SaleTerms) {},
-		"at every upper bound":   func(s *SaleTerms) { s.LimitPerBuyer, s.Buckets, s.PaymentWindow = MaxQuantity, MaxBuckets, 30*24*3600 },
-		"the largest stock":      func(s *SaleTerms) { s.Items[0].Stock = MaxQuantity },
+		"as they are":          func(*SaleTerms) {},
+		"at every upper bound": func(s *SaleTerms) { s.LimitPerBuyer, s.Buckets, s.PaymentWindow = MaxQuantity, MaxBuckets, 30*24*3600 },
+		"the largest stock":    func(s *SaleTerms) { s.Items[0].Stock = MaxQuantity },
+		"a tranche at once":    func(s *SaleTerms) { s.Items[0].Release = plan(s.OpensAt, 0, 1) },
+		"many tranches": func(s *SaleTerms) {
+			s.Items[0].Stock = 200
+			s.Items[0].Release = plan(s.OpensAt, manyTimes(MaxTranches)...)
+		},
 		"all stock in tranches":  func(s *SaleTerms) { s.Items[0].Release[0].Quantity = 10 },
 		"a price at the edge":    func(s *SaleTerms) { s.Items[0].Price.Minor = math.MaxInt64 / s.LimitPerBuyer },
 		"two clocks of one hour": func(s *SaleTerms) { s.ClosesAt = s.OpensAt.Add(time.Hour).In(time.FixedZone("", -5*3600)) },
@@ -62,6 +67,13 @@ func TestEachFaultOfTermsNamesItsField(t *testing.T) {
 		"items[0].release": {func(s *SaleTerms) { s.Items[0].Release[0].Quantity = 11 }, func(s *SaleTerms) { s.Items[0].Release[0].Quantity = 0 },
 			func(s *SaleTerms) { s.Items[0].Release[0].Quantity = math.MaxInt64 }, func(s *SaleTerms) { s.Items[0].Release[0].At = time.Time{} },
 			func(s *SaleTerms) { s.Items[0].Release[0].At = s.ClosesAt },
+			func(s *SaleTerms) { s.Items[0].Release[0].At = s.OpensAt.Add(-1) },
+			func(s *SaleTerms) { s.Items[0].Release = plan(s.OpensAt, 0, 0) },
+			func(s *SaleTerms) { s.Items[0].Release = plan(s.OpensAt, time.Minute, time.Second, time.Millisecond) },
+			func(s *SaleTerms) {
+				s.Items[0].Stock = 200
+				s.Items[0].Release = plan(s.OpensAt, manyTimes(MaxTranches+1)...)
+			},
 			func(s *SaleTerms) { s.Items[0].Release[0].At = inOffset(s.OpensAt, 24) }},
 	} {
 		for i, change := range changes {
@@ -73,6 +85,23 @@ func TestEachFaultOfTermsNamesItsField(t *testing.T) {
 			}
 		}
 	}
+}
+
+// plan releases one unit so long after the opening, each.
+func plan(opens time.Time, after ...time.Duration) []Tranche {
+	all := make([]Tranche, len(after))
+	for i, d := range after {
+		all[i] = Tranche{opens.Add(d), 1}
+	}
+	return all
+}
+
+func manyTimes(n int) []time.Duration {
+	all := make([]time.Duration, n)
+	for i := range all {
+		all[i] = time.Duration(i) * time.Second
+	}
+	return all
 }
 
 func inOffset(t time.Time, hours int) time.Time { return t.In(time.FixedZone("", hours*3600)) }
@@ -87,7 +116,10 @@ func manyItems(n int) []ItemTerms {
 
 func TestTranchesWhoseSumIsHugeAreMoreThanTheStock(t *testing.T) {
 	terms := goodTerms()
-	terms.Items[0].Release = slices.Repeat([]Tranche{{terms.OpensAt, MaxQuantity}}, 10_000)
+	terms.Items[0].Release = nil
+	for i := range MaxTranches {
+		terms.Items[0].Release = append(terms.Items[0].Release, Tranche{terms.OpensAt.Add(time.Duration(i)), MaxQuantity})
+	}
 	if bad := ValidateTerms(terms); len(bad) != 1 || !strings.Contains(bad[0].Reason, "more units than the stock") {
 		t.Errorf("got %v; want one complaint about the sum", bad)
 	}

@@ -56,12 +56,13 @@ type Metrics struct {
 	appendBatches, appendEvents, appendRetries prometheus.Counter
 	appendTime                                 prometheus.Histogram
 
-	read    readSide
-	books   booksSide
-	preheat preheatSide
-	limits  limitSide
-	lanes   *prometheus.GaugeVec
-	kept    prometheus.Gauge
+	read     readSide
+	books    booksSide
+	preheat  preheatSide
+	tranches trancheSide
+	limits   limitSide
+	lanes    *prometheus.GaugeVec
+	kept     prometheus.Gauge
 
 	answers answersSide
 
@@ -120,6 +121,7 @@ func (m *Metrics) following(f factory) {
 	m.read = newReadSide(f)
 	m.books = newBooksSide(f)
 	m.preheat = newPreheatSide(f)
+	m.tranches = newTrancheSide(f)
 	m.limits = newLimitSide(f)
 	m.lanes = f.gauges("lanes", "Lanes of the gate by state.", "state")
 	m.queuedOrders = f.gauge("queued_orders", "Accepted purchases that the log has not decided; estimated where many journal entries wait.")
