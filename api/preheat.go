@@ -15,14 +15,15 @@ const preheatDescription = "Builds what the gate lacks of the sale, brings up wh
 	"It changes nothing that is sold, however often it is called, also while the sale sells. A wrong account of units is told, not mended: that is a reconciliation's. " +
 	"Where the sale has `auto_open` false, the log learns whether it may be confirmed."
 
-const verifyDescription = "Lists every key and value that the gate holds of the sale, but for what is of single buyers (`of_buyers` counts it), and every difference from what the log says it must be. " +
+const verifyDescription = "Lists every key and value that the gate holds of the sale, but for what is of single buyers (`of_buyers` counts it), who may buy (tiers, list and tickets, and whether this node has the list and reaches the book of tickets), and every difference from what the log says it must be. " +
 	"Units of a sale that sells are compared by an exact cut. It changes nothing."
 
 const confirmDescription = "Lets a sale with `auto_open` false open at its time, or at once where that has passed. " +
-	"409 `not_reconciled` unless the last preheat (POST) of the terms as they stand found no difference; a later change of anything but texts and closes_at takes preheat and confirmation back. " +
+	"409 `not_reconciled` unless the last preheat (POST) of the terms as they stand found no difference; a later change of anything but texts and closes_at takes preheat and confirmation back, another list of buyers before the confirmation the preheat. " +
 	"Until then the sale shows `scheduled`, and purchases are 425 before opens_at and 503 `paused` from then on."
 
-// PreheatView is what the gate holds of a sale, compared with the log.
+// PreheatView is what the gate holds of a sale and who may buy there, compared with
+// the log.
 type PreheatView struct {
 	Sale        string              `json:"sale"`
 	Version     int64               `json:"version" doc:"Of the sale that it was compared with"`

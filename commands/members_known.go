@@ -3,6 +3,7 @@ package commands
 import (
 	"context"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -20,6 +21,8 @@ type KnownMembersOptions struct {
 	Ahead time.Duration
 	// Budget bounds reading one list (30 s).
 	Budget time.Duration
+	// Alarm, if set, hears once of each list that cannot be read or is wrong.
+	Alarm func(Alarm)
 }
 
 func (o KnownMembersOptions) withDefaults() KnownMembersOptions {
@@ -48,7 +51,11 @@ type KnownMembers struct {
 	opts   KnownMembersOptions
 	wanted chan domain.MemberList
 
-	sets atomic.Pointer[map[string]*knownSet] // replaced whole, by Run alone
+	loading sync.Mutex                           // held while a list is read
+	sets    atomic.Pointer[map[string]*knownSet] // replaced whole, under loading
+
+	mu     sync.Mutex
+	faults map[string]memberFault // by list
 }
 
 // knownSet is a list in memory; used is when it was asked for last.
@@ -63,7 +70,7 @@ const maxWantedLists = 64
 
 // NewKnownMembers makes an empty one.
 func NewKnownMembers(env *Env, sales *Sales, lists MemberLists, opts KnownMembersOptions) *KnownMembers {
-	k := &KnownMembers{env: env, sales: sales, lists: lists, opts: opts.withDefaults(), wanted: make(chan domain.MemberList, maxWantedLists)}
+	k := &KnownMembers{env: env, sales: sales, lists: lists, opts: opts.withDefaults(), wanted: make(chan domain.MemberList, maxWantedLists), faults: map[string]memberFault{}}
 	k.sets.Store(&map[string]*knownSet{})
 	return k
 }
@@ -121,20 +128,15 @@ func (k *KnownMembers) ahead(ctx context.Context) {
 
 // load reads a list, unless it is there.
 func (k *KnownMembers) load(ctx context.Context, list domain.MemberList) {
-	if _, ok := (*k.sets.Load())[list.ID]; ok {
+	if _, ok := (*k.sets.Load())[list.ID]; ok || k.wrongLately(list.ID) {
 		return
 	}
-	set, err := k.read(ctx, list)
-	if err != nil {
-		if ctx.Err() == nil {
-			k.env.Log.Error("a member list is not in memory: nobody new may buy in its sale", "list", list.ID, "error", err)
-		}
-		return
-	}
-	set.used.Store(k.env.Now().UnixNano())
-	k.put(list.ID, set)
+	k.loading.Lock()
+	defer k.loading.Unlock()
+	_, _ = k.fetch(ctx, list) // it is noted, and read again
 }
 
+// read gives a list; with errWrongList what is stored of it.
 func (k *KnownMembers) read(ctx context.Context, list domain.MemberList) (*knownSet, error) {
 	ctx, cancel := context.WithTimeout(ctx, k.opts.Budget)
 	defer cancel()
@@ -148,7 +150,7 @@ func (k *KnownMembers) read(ctx context.Context, list domain.MemberList) (*known
 	}
 	set.Seal()
 	if count, digest := set.Count(), set.Digest(); count != list.Count || digest != list.Digest {
-		return nil, fmt.Errorf("read member list: %d buyers with digest %s are stored, the log says %d with %s", count, digest, list.Count, list.Digest)
+		return set, fmt.Errorf("read member list: %w: %d buyers with digest %s are stored, the log says %d with %s", errWrongList, count, digest, list.Count, list.Digest)
 	}
 	return set, nil
 }

@@ -10,7 +10,8 @@ import (
 )
 
 // PreheatReport is everything that the gate holds of a sale but what is of single
-// buyers, compared with what the log says it must be. Keys is the number of
+// buyers, and by what it is judged who may buy, compared with what the log says it
+// must be. Keys is the number of
 // Values. Verified: there is no difference.
 type PreheatReport struct {
 	Sale        string              `json:"sale"`
@@ -44,6 +45,10 @@ type Preheats struct {
 	// Preheat builds what is missing and brings up what stayed behind; see Keeper.
 	Preheat  func(ctx context.Context, sale string) error
 	Operator *Operator
+	// Members and Tickets say whether this node can judge who may buy; nil ones are
+	// not asked.
+	Members MemberPreparer
+	Tickets TicketLooker
 	// Patience bounds waiting for the gate to come up to the log, and for the log to
 	// record what the gate had sold (3 s).
 	Patience time.Duration
@@ -150,6 +155,9 @@ func (p *Preheats) Verify(ctx context.Context, id string) (PreheatReport, error)
 		if err := p.bucket(ctx, place, &report); err != nil {
 			return PreheatReport{}, err
 		}
+	}
+	if err := p.who(ctx, sale.Sale, &report); err != nil {
+		return PreheatReport{}, fmt.Errorf("look at who may buy in sale %s: %w", id, err)
 	}
 	report.Keys, report.Verified = len(report.Values), len(report.Differences) == 0
 	return report, nil

@@ -149,7 +149,7 @@ func (t *Tickets) lookAtFull(ctx context.Context) {
 			t.keepFull(sale, nil)
 			continue
 		}
-		state, most, err := t.stateOf(ctx, sale)
+		state, most, err := t.State(ctx, sale)
 		switch {
 		case err != nil: // it ages, and then the book is asked
 			if ctx.Err() == nil {
@@ -186,7 +186,7 @@ func (t *Tickets) fullBookOf(ctx context.Context, id string) (*fullBook, error) 
 	if err != nil {
 		return nil, err
 	}
-	state, most, err := t.stateOf(ctx, id)
+	state, most, err := t.State(ctx, id)
 	room := int64(maxHeldBuyers)
 	for _, b := range *t.full.books.Load() {
 		room -= b.holders.Count()
@@ -211,8 +211,9 @@ func (t *Tickets) fullBookOf(ctx context.Context, id string) (*fullBook, error) 
 	return b, nil
 }
 
-// stateOf gives how the book of a sale stands, and for how many buyers it is.
-func (t *Tickets) stateOf(ctx context.Context, id string) (BookState, int64, error) {
+// State gives how the book of a sale stands, and for how many buyers it is; 0: for as
+// many as ask.
+func (t *Tickets) State(ctx context.Context, id string) (BookState, int64, error) {
 	sale, err := t.Sales.Get(ctx, id)
 	if err != nil {
 		return BookState{}, 0, err
@@ -225,7 +226,7 @@ func (t *Tickets) stateOf(ctx context.Context, id string) (BookState, int64, err
 	defer cancel()
 	state, err := t.Book.Look(ctx, id)
 	if err != nil {
-		return BookState{}, 0, fmt.Errorf("look at a full book: %w", err)
+		return BookState{}, 0, fmt.Errorf("look who has a ticket: %w", err)
 	}
 	return state, most, nil
 }

@@ -41,6 +41,10 @@ func TestAListOfMembersReplacesTheOneBefore(t *testing.T) {
 	if got := sale.FoldSale(next).Members; got.ID != "l2" || got.Version != 2 {
 		t.Errorf("got %+v, want list l2", got)
 	}
+	checked := saleOf(&SaleChecked{}, &SaleConfirmed{}).FoldSale(next)
+	if checked.Checked || !checked.Confirmed {
+		t.Errorf("a list after a clean preheat: got checked %t, confirmed %t; want it to be preheated again, and what sells to go on", checked.Checked, checked.Confirmed)
+	}
 	for name, over := range map[string]Sale{"closed": saleOf(&SaleClosed{}), "cleaned": saleOf(&SaleCleaned{})} {
 		if over.SetMembers(first, "op") != nil {
 			t.Errorf("a %s sale took a list", name)

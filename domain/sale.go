@@ -69,6 +69,7 @@ func (s Sale) FoldSale(e Event) Sale {
 		s.Closed = true
 	case *SaleMembersSet:
 		s.Members = &MemberList{ID: e.List, Version: e.Version, Count: e.Count, Digest: e.Digest}
+		s.Checked = false // nobody has looked at this list
 	case *SaleCleaned:
 		s.Cleaned = true
 	case *SwitchFlipped:

@@ -46,6 +46,7 @@ func (a *app) sample(ctx context.Context) error {
 	for {
 		a.metrics.Kept(a.kept.Size())
 		a.metrics.SwitchedOn(switchNames(a.switches.Everywhere()))
+		a.sampleMembers()
 		a.metrics.LimitedBuyers(a.markedBuyers())
 		a.metrics.GateClock(a.clock.Offset())
 		err := errors.Join(a.sampleQueue(ctx), a.sampleProgress(ctx))
@@ -61,6 +62,11 @@ func (a *app) sample(ctx context.Context) error {
 		case <-tick.C:
 		}
 	}
+}
+
+func (a *app) sampleMembers() {
+	lists := a.knownMembers.Standing()
+	a.metrics.MemberLists(lists.Loaded, lists.Unreadable, lists.Wrong)
 }
 
 // sampleBudget bounds looking at what is queued.

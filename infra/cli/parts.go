@@ -114,7 +114,6 @@ func (a *app) parts(ctx context.Context, r roles, f front) ([]lifecycle.Entry, e
 	}
 	if r.any(roleScheduler) {
 		add("expiry", a.expire)
-		add("tranches", a.releaseTranches)
 		add("preheat", a.watchOpenings)
 		if a.settings.CleanupAfter > 0 {
 			add("clean-up", a.cleanUpOld)
@@ -136,8 +135,8 @@ func (a *app) parts(ctx context.Context, r roles, f front) ([]lifecycle.Entry, e
 		add("acknowledgements", a.kept.Run)
 		add("tally", a.tally.Run)
 		add("member lists", a.knownMembers.Run)
-		if a.limits, err = a.newLimits(ctx); err != nil {
 		add("full books of tickets", a.tickets.Run)
+		if a.limits, err = a.newLimits(ctx); err != nil {
 			return nil, err
 		}
 	}

@@ -72,7 +72,7 @@ func (c console) printPreheat(report api.PreheatView, asJSON bool) error {
 }
 
 func (a *app) newPreheats() *commands.Preheats {
-	return &commands.Preheats{Env: a.env, Sales: a.sales, Log: a.sink, Gate: a.gate, Preheat: a.keeper.Preheat, Operator: a.operator}
+	return &commands.Preheats{Env: a.env, Sales: a.sales, Log: a.sink, Gate: a.gate, Preheat: a.keeper.Preheat, Operator: a.operator, Members: a.knownMembers, Tickets: a.tickets}
 }
 
 // watchOpenings preheats sales that are about to open whenever this process leads

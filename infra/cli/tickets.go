@@ -21,7 +21,7 @@ const (
 func (a *app) newMembers() {
 	lists := members.New(a.pool, storingMembers)
 	a.members = &commands.Members{Env: a.env, Sales: a.sales, Log: a.sink, Lists: lists}
-	a.knownMembers = commands.NewKnownMembers(a.env, a.sales, lists, commands.KnownMembersOptions{})
+	a.knownMembers = commands.NewKnownMembers(a.env, a.sales, lists, commands.KnownMembersOptions{Alarm: a.alarm})
 }
 
 // newTickets makes what gives out tickets. Its book is in the Redis of limits and

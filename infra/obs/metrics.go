@@ -74,6 +74,8 @@ type Metrics struct {
 	guards *guards
 
 	switches *prometheus.GaugeVec
+
+	members *prometheus.GaugeVec
 }
 
 // times are the buckets of durations in seconds, from a tenth of a millisecond.
@@ -89,6 +91,7 @@ func New(known Known) *Metrics {
 	m.following(f)
 	m.guards = newGuards()
 	m.switches = newSwitches(f)
+	m.members = newMemberLists(f)
 	m.registry.MustRegister(m.guards)
 	m.start()
 	prefixed := prometheus.WrapRegistererWithPrefix("seckill_", m.registry)
