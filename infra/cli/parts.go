@@ -114,6 +114,7 @@ func (a *app) parts(ctx context.Context, r roles, f front) ([]lifecycle.Entry, e
 	}
 	if r.any(roleScheduler) {
 		add("expiry", a.expire)
+		add("tranches", a.releaseTranches)
 		add("preheat", a.watchOpenings)
 		if a.settings.CleanupAfter > 0 {
 			add("clean-up", a.cleanUpOld)
