@@ -30,6 +30,8 @@ const (
 	// the process had. Half a million buyers who left 16 bytes each would fill the first.
 	roomLive     = 8
 	roomResident = 32
+	// roomKeys is for what the keeper has in the gate for a moment.
+	roomKeys = 4
 	// longLine is behind an id of which the rest of its request must not be kept.
 	longLine = 2 << 10
 )
@@ -176,7 +178,7 @@ func TestMemoryDoesNotDependOnHowManyBuyersAndMadeUpIDsThereWere(t *testing.T) {
 	after := heldBy(t, c.gate)
 	t.Logf("%d requests: the process had %d MiB at most; the Redis of limits and tickets %d keys and %.1f MiB at most; the gate's Redis %d keys, %.1f MiB before and %.1f after",
 		total, most, c.cacheMost.keys, float64(c.cacheMost.bytes)/(1<<20), after.keys, float64(gate.bytes)/(1<<20), float64(after.bytes)/(1<<20))
-	if after.keys != gate.keys || after.bytes > gate.bytes+roomLive<<20 {
+	if after.keys > gate.keys+roomKeys || after.bytes > gate.bytes+roomLive<<20 {
 		t.Errorf("the refused left something in the gate: %+v before, %+v after", gate, after)
 	}
 	lines := strings.Count(c.child.log.tail(1<<30), "\n")
