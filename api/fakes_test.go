@@ -100,7 +100,7 @@ func (f *fakeShower) Show(_ context.Context, id string) (commands.SaleAnswer, er
 		return commands.SaleAnswer{}, &domain.Problem{Code: domain.CodeSaleNotFound}
 	}
 	return commands.SaleAnswer{
-		FoldedSale: commands.FoldedSale{Sale: domain.Sale{ID: id, Version: 3, Terms: saleTerms()}},
+		FoldedSale: commands.FoldedSale{Sale: domain.Sale{ID: id, Version: 3, TermsVersion: 2, Terms: saleTerms()}},
 		State:      domain.SaleStateOpen, ServerTime: time.Now(), SoldOut: map[string]bool{"shoe-42": f.soldOut}, Recovering: f.recovering,
 	}, nil
 }

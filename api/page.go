@@ -1,8 +1,8 @@
 package api
 
 import (
+	"context"
 	"net/http"
-	"strconv"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/labstack/echo/v4"
@@ -16,8 +16,12 @@ const (
 	pagePrefix      = "/s/"
 	pathPage        = "/s/{sale}"
 	pathPageVersion = "/s/{sale}/v{version}"
-	pathPageAsset   = pages.Prefix + "{hash}/{name}"
+	pathPageAsset   = pages.Prefix + "{build}/{name}"
 )
+
+const pageVersionDescription = `The version is that of the page, as Content-Location of /s/{sale} and the page's data-version give it: the version of the sale at
+which it began to say what it says, and the build of the page. It changes with title, prices, times, limits and the program, not with pauses,
+switches, preheats or releases. A bare number is a version of the sale: what the sale says since its terms changed last.`
 
 // pageOperation describes a route of the buyer page.
 func pageOperation(path, id, summary, media string, refusals ...int) huma.Operation {
@@ -40,66 +44,89 @@ func (s *Server) pageRoutes() []route {
 		return o
 	}
 	version := with(pageOperation(pathPageVersion, "buyer-page-version", "The buyer page of one version of a sale, to be kept for ever", "text/html", 404, 503), "sale", "version")
-	version.Responses["302"] = &huma.Response{Description: "The sale has a later version: to the page of the latest",
-		Headers: map[string]*huma.Param{echo.HeaderLocation: {Schema: &huma.Schema{Type: huma.TypeString}}}}
+	leads := func(o *huma.Operation, description string) {
+		o.Responses["302"] = &huma.Response{Description: description,
+			Headers: map[string]*huma.Param{echo.HeaderLocation: {Schema: &huma.Schema{Type: huma.TypeString}}}}
+	}
+	leads(&version, "The page of an older version, or of another build of this program: to the latest")
+	version.Description = pageVersionDescription
+	asset := with(pageOperation(pathPageAsset, "buyer-page-asset", "What the buyer page loads, under a name that follows from its content", "text/javascript", 404), "build", "name")
+	leads(&asset, "That of another build of this program: to the one of this")
 	return []route{
 		{Operation: with(pageOperation(pathPage, "buyer-page", "The buyer page of a sale, for browsers", "text/html", 404, 503), "sale"), add: plain(s.page)},
 		{Operation: version, add: plain(s.pageVersion)},
-		{Operation: with(pageOperation(pathPageAsset, "buyer-page-asset", "What the buyer page loads, under a name that follows from its content", "text/javascript", 404), "hash", "name"), add: plain(s.pageAsset)},
+		{Operation: asset, add: plain(s.pageAsset)},
 	}
 }
 
-// PageOf gives what the buyer page itself says of a sale.
-func PageOf(v *SaleView) pages.Sale {
-	sale := pages.Sale{ID: v.ID, Version: v.Version, Title: v.Title, OpensAt: v.OpensAt, ClosesAt: v.ClosesAt, Limit: v.LimitPerBuyer}
-	for _, item := range v.Items {
-		sale.Items = append(sale.Items, pages.Item{SKU: item.SKU, Title: item.Title, Price: item.Price, Currency: item.Currency})
+// pageOf gives what the buyer page itself says of a sale.
+func pageOf(sale domain.Sale) pages.Sale {
+	t := sale.Terms
+	p := pages.Sale{ID: sale.ID, Version: sale.TermsVersion, Title: t.Title, OpensAt: t.OpensAt, ClosesAt: t.ClosesAt, Limit: t.LimitPerBuyer, Ticket: t.RequireTicket}
+	for _, item := range t.Items {
+		p.Items = append(p.Items, pages.Item{SKU: item.SKU, Title: item.Title, Price: item.Price.Amount(), Currency: item.Price.Currency})
 	}
-	return sale
+	return p
 }
 
-// page shows the latest version of a sale.
+// ExportPage writes the page of a sale for a CDN into a folder, as pages.Export
+// does, and gives the version of the page and the files.
+func (s *Server) ExportPage(ctx context.Context, sale, dir string) (version string, files []string, err error) {
+	shown, err := s.Shower.Show(ctx, sale)
+	if err != nil {
+		return "", nil, err
+	}
+	page := pageOf(shown.Sale)
+	files, err = s.pages.Export(dir, page)
+	return s.pages.Version(page), files, err
+}
+
+// page shows the latest version of a sale, and says where that lies for ever.
 func (s *Server) page(c echo.Context) error {
-	view, err := s.pageSale(c)
+	sale, err := s.pageSale(c)
 	if err != nil {
 		return err
 	}
-	return s.writePage(c, view, pages.Briefly)
+	c.Response().Header().Set("Content-Location", s.pages.Path(pageOf(sale)))
+	return s.writePage(c, sale, pages.Briefly)
 }
 
-// pageVersion shows one version of a sale: the latest, which is what is known. An
-// older one leads to it, and a later one is not there yet.
+// pageVersion shows one version of the page: the latest, which is what is known.
+// That of an older version, or of another build, leads to it. A bare number is a
+// version of the sale, which said the same since its terms changed last. A later
+// one is not there yet.
 func (s *Server) pageVersion(c echo.Context) error {
-	view, err := s.pageSale(c)
+	sale, err := s.pageSale(c)
 	if err != nil {
 		return err
 	}
-	asked := c.Param("version")
-	version, err := strconv.ParseInt(asked, 10, 64)
+	number, build, ok := pages.ParseVersion(c.Param("version"))
+	latest := number == sale.TermsVersion && build == s.pages.Build() || number >= sale.TermsVersion && build == ""
 	switch {
-	case err != nil || strconv.FormatInt(version, 10) != asked || version < 1 || version > view.Version:
+	case !ok || number > sale.Version:
 		return refuse(domain.CodeNotFound)
-	case version < view.Version:
-		c.Response().Header().Set(echo.HeaderCacheControl, "no-store")
-		return c.Redirect(http.StatusFound, "/s/"+view.ID)
+	case !latest:
+		return leadTo(c, pagePrefix+sale.ID)
 	}
-	return s.writePage(c, view, pages.Forever)
+	return s.writePage(c, sale, pages.Forever)
+}
+
+// leadTo sends a browser elsewhere, for now.
+func leadTo(c echo.Context, path string) error {
+	c.Response().Header().Set(echo.HeaderCacheControl, "no-store")
+	return c.Redirect(http.StatusFound, path)
 }
 
 // pageSale finds the sale of a page.
-func (s *Server) pageSale(c echo.Context) (*SaleView, error) {
+func (s *Server) pageSale(c echo.Context) (domain.Sale, error) {
 	ctx, cancel := bounded(c.Request().Context(), s.opts.ReadBudget)
 	defer cancel()
 	sale, err := s.Shower.Show(ctx, c.Param("sale"))
-	if err != nil {
-		return nil, err
-	}
-	view := saleView(sale)
-	return &view, nil
+	return sale.Sale, err
 }
 
-func (s *Server) writePage(c echo.Context, view *SaleView, cache string) error {
-	page, err := s.pages.Of(PageOf(view))
+func (s *Server) writePage(c echo.Context, sale domain.Sale, cache string) error {
+	page, err := s.pages.Of(pageOf(sale))
 	if err != nil {
 		return err
 	}
@@ -113,12 +140,19 @@ func (s *Server) writePage(c echo.Context, view *SaleView, cache string) error {
 	return c.Blob(http.StatusOK, "text/html; charset=utf-8", page.Body)
 }
 
-// pageAsset gives what a page of this program loads.
+// pageAsset gives what a page of this program loads. A page of another build, kept
+// somewhere or given by a neighbour while a new program is rolled out, gets ours.
 func (s *Server) pageAsset(c echo.Context) error {
-	asset, ok := s.pages.Asset(c.Param("hash"), c.Param("name"))
-	if !ok {
+	build, name := c.Param("build"), c.Param("name")
+	asset, ok := s.pages.Asset(name)
+	switch {
+	case !ok || !pages.IsBuild(build):
 		return refuse(domain.CodeNotFound)
+	case build != s.pages.Build():
+		return leadTo(c, s.pages.AssetPath(name))
 	}
-	c.Response().Header().Set(echo.HeaderCacheControl, pages.Forever)
+	h := c.Response().Header()
+	h.Set("Content-Security-Policy", pages.Policy) // a worker lives under the policy of its own file
+	h.Set(echo.HeaderCacheControl, pages.Forever)
 	return c.Blob(http.StatusOK, asset.MediaType, asset.Body)
 }

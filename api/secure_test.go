@@ -36,7 +36,7 @@ func (h *house) with(token, method, path, body string) *http.Response {
 // concrete puts something into every parameter of a path.
 func concrete(path string) string {
 	if path == pathPageAsset {
-		book, err := pages.New()
+		book, err := pages.New(pages.Options{})
 		if err != nil {
 			panic(err)
 		}

@@ -97,6 +97,9 @@ type Options struct {
 	// PurchaseBudget bounds a purchase from the end of its body on, and ReadBudget what
 	// a buyer reads, long polls aside; 0: nothing does.
 	PurchaseBudget, ReadBudget time.Duration
+	// TicketProof says that a purchase ticket asks for a proof of work: the buyer page
+	// begins it before the sale opens.
+	TicketProof bool
 	// Away tells whether an error means that a store is away for the moment: then
 	// the answer is 503 busy, not 500. Nil: none does.
 	Away func(error) bool
@@ -151,7 +154,7 @@ func New(deps Deps, opts Options) (*Server, error) {
 		deps.Admission = allIn{}
 	}
 	s := &Server{Deps: deps, opts: opts, echo: echo.New(), labels: map[routeKey]string{}}
-	if s.pages, err = pages.New(); err != nil {
+	if s.pages, err = pages.New(pages.Options{TicketProof: opts.TicketProof}); err != nil {
 		return nil, fmt.Errorf("make the API: %w", err)
 	}
 	if s.prepared, err = prepareProblems(); err != nil {

@@ -232,7 +232,7 @@ func (s *Sales) current(ctx context.Context, sale FoldedSale) (fresh FoldedSale,
 		return fresh, wentBack, err
 	}
 	if mark := markOf(states[0]); sale.Mark != mark {
-		sale = FoldedSale{Sale: domain.Sale{ID: sale.ID, Version: mark.Number, Cleaned: true}, Mark: mark}
+		sale = FoldedSale{Sale: domain.Sale{ID: sale.ID, Version: mark.Number, TermsVersion: mark.Number, Cleaned: true}, Mark: mark}
 	}
 	return sale, false, nil
 }

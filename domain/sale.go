@@ -25,6 +25,9 @@ type Sale struct {
 	// FirstOpensAt is the earliest opening that the sale ever had: before it there
 	// is no order.
 	FirstOpensAt time.Time `json:"-"`
+	// TermsVersion is the version at which the terms became what they are: it moves
+	// with what a sale says, and not with pauses, switches or preheats.
+	TermsVersion int64 `json:"-"`
 	// Preheated lists the buckets that the gate has held at some time.
 	Preheated []int
 	Pauses    []PauseReason
@@ -45,12 +48,12 @@ func (s Sale) FoldSale(e Event) Sale {
 	s.Version++
 	switch e := e.(type) {
 	case *SaleScheduled:
-		s.ID, s.Terms = e.SaleID, e.SaleTerms
+		s.ID, s.Terms, s.TermsVersion = e.SaleID, e.SaleTerms, s.Version
 	case *SaleRevised:
 		if !onlyTextsAndEnd(changes(s.Terms, e.SaleTerms)) {
 			s.Checked, s.Confirmed = false, false
 		}
-		s.Terms = e.SaleTerms
+		s.Terms, s.TermsVersion = e.SaleTerms, s.Version
 	case *SaleChecked:
 		s.Checked = e.Differences == 0
 	case *SaleConfirmed:

@@ -48,6 +48,19 @@ func TestWhereASaleStandsAtATime(t *testing.T) {
 	}
 }
 
+func TestTheVersionOfTheTermsMovesWithTheTermsAlone(t *testing.T) {
+	revised := goodTerms()
+	revised.Title = "Another title"
+	calm := []Event{&SalePreheated{}, &SaleChecked{}, &SalePaused{Reason: PausedByOperator}, &SaleConfirmed{}, &SwitchFlipped{}, &SaleMembersSet{}, &SaleResumed{}, &SaleClosed{}}
+	if got := saleOf(calm...); got.TermsVersion != 1 || got.Version != int64(len(calm))+1 {
+		t.Errorf("got terms of version %d in version %d, want 1", got.TermsVersion, got.Version)
+	}
+	events := append([]Event{&SalePreheated{}, &SaleRevised{SaleTerms: revised}}, calm...)
+	if got := saleOf(events...); got.TermsVersion != 3 {
+		t.Errorf("revised: got terms of version %d, want 3", got.TermsVersion)
+	}
+}
+
 func TestFoldingASaleLeavesWhatWasBefore(t *testing.T) {
 	before := saleOf(&SalePaused{Reason: PausedByOperator}, &SalePreheated{Bucket: 1})
 	reasons, buckets := slices.Clone(before.Pauses), slices.Clone(before.Preheated)

@@ -18,8 +18,7 @@ func (p *Pages) Export(dir string, s Sale) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	latest := "s/" + s.ID
-	ours := fmt.Sprintf("%s/v%d", latest, s.Version)
+	latest, ours := "s/"+s.ID, p.Path(s)[1:]
 	files := map[string][]byte{ours + "/index.html": page.Body, headersFile: []byte(headers())}
 	order := []string{}
 	for name, a := range p.assets {
@@ -54,6 +53,7 @@ func writeWhole(file string, body []byte) error {
 func headers() string {
 	return `/s/assets/*
   Cache-Control: ` + Forever + `
+  Content-Security-Policy: ` + Policy + `
   X-Content-Type-Options: nosniff
 /s/:sale
   Cache-Control: ` + Briefly + `

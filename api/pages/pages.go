@@ -10,6 +10,8 @@ import (
 	"io/fs"
 	"mime"
 	"path"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 )
@@ -17,14 +19,14 @@ import (
 //go:embed static
 var static embed.FS
 
-// Prefix begins the path of every asset; the hash of all of them and a name
-// follow, so an asset never changes under its path.
+// Prefix begins the path of every asset; the build and a name follow, so an asset
+// never changes under its path.
 const Prefix = "/s/assets/"
 
 // Policy is the Content-Security-Policy of a page: its own modules, style and
 // API, and nothing else.
 const Policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
-	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+	"worker-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 // Cache-Control of what never changes under its path, and of the page that shows
 // the latest version.
@@ -33,15 +35,24 @@ const (
 	Briefly = "public, max-age=5"
 )
 
+// Options say what pages are told of the service; the zero value is good.
+type Options struct {
+	// TicketProof: a purchase ticket asks for a proof of work.
+	TicketProof bool
+}
+
 // Sale is what a page says of a sale by itself.
 type Sale struct {
-	ID       string
+	ID string
+	// Version is the version of the sale at which it began to say what it says.
 	Version  int64
 	Title    string
 	OpensAt  time.Time
 	ClosesAt time.Time
 	Limit    int64
-	Items    []Item
+	// Ticket: a purchase needs a ticket.
+	Ticket bool
+	Items  []Item
 }
 
 // Item is one thing on sale. Price is a decimal number.
@@ -64,50 +75,55 @@ type Page struct {
 
 // Pages makes pages, and keeps the last ones. It is safe for concurrent use.
 type Pages struct {
-	hash   string
+	opts   Options
+	build  string
 	assets map[string]Asset
 	html   *template.Template
 
 	mu   sync.Mutex
-	kept map[version]Page
+	kept map[kept]Page
 }
 
-// version names a page: nothing else has a say in it.
-type version struct {
-	sale   string
-	number int64
+// kept names a page of this build: nothing else has a say in it.
+type kept struct {
+	sale    string
+	version int64
 }
 
 // maxKept bounds the pages in memory, a few kilobytes each.
 const maxKept = 64
 
+// buildLength is the length of a build in characters.
+const buildLength = 12
+
 // pageFile is the template; everything beside it is an asset.
 const pageFile = "page.html"
 
 // New reads the embedded files.
-func New() (*Pages, error) {
-	p := &Pages{assets: map[string]Asset{}, kept: map[version]Page{}}
+func New(opts Options) (*Pages, error) {
+	p := &Pages{opts: opts, assets: map[string]Asset{}, kept: map[kept]Page{}}
 	files, err := fs.ReadDir(static, "static")
 	if err != nil {
 		return nil, fmt.Errorf("read the buyer page: %w", err)
 	}
 	sum := sha256.New()
+	fmt.Fprintf(sum, "%+v\n", opts)
 	for _, f := range files { // sorted by name
 		body, err := static.ReadFile(path.Join("static", f.Name()))
 		if err != nil {
 			return nil, fmt.Errorf("read the buyer page: %w", err)
 		}
+		fmt.Fprintf(sum, "%s %d\n", f.Name(), len(body))
+		sum.Write(body) // never fails
 		if f.Name() == pageFile {
 			if p.html, err = template.New(pageFile).Parse(string(body)); err != nil {
 				return nil, fmt.Errorf("read the buyer page: %w", err)
 			}
 			continue
 		}
-		fmt.Fprintf(sum, "%s %d\n", f.Name(), len(body))
-		sum.Write(body) // never fails
 		p.assets[f.Name()] = Asset{Name: f.Name(), MediaType: mediaType(f.Name()), Body: body}
 	}
-	p.hash = hex.EncodeToString(sum.Sum(nil))[:16]
+	p.build = hex.EncodeToString(sum.Sum(nil))[:buildLength]
 	return p, nil
 }
 
@@ -125,21 +141,44 @@ func mediaType(name string) string {
 	return mime.TypeByExtension(path.Ext(name))
 }
 
-// Asset gives the asset that pages of this program load under a hash and a name.
-func (p *Pages) Asset(hash, name string) (Asset, bool) {
-	if hash != p.hash {
-		return Asset{}, false
-	}
+// Asset gives an asset by its name. Which build its pages are of the path says.
+func (p *Pages) Asset(name string) (Asset, bool) {
 	a, ok := p.assets[name]
 	return a, ok
 }
 
-// AssetPath is where a page finds an asset.
-func (p *Pages) AssetPath(name string) string { return Prefix + p.hash + "/" + name }
+// AssetPath is where a page of this build finds an asset.
+func (p *Pages) AssetPath(name string) string { return Prefix + p.build + "/" + name }
 
-// Of gives the page of a version of a sale.
+// Version names a page of a sale for ever: the version of the sale since which it
+// says what it says, and the build of page, modules and style.
+func (p *Pages) Version(s Sale) string { return strconv.FormatInt(s.Version, 10) + "-" + p.build }
+
+// Path is where the page of a sale lies for ever.
+func (p *Pages) Path(s Sale) string { return "/s/" + s.ID + "/v" + p.Version(s) }
+
+// ParseVersion reads a version of a page, or the bare number of a version of the
+// sale: then build is "". False for what is neither.
+func ParseVersion(text string) (number int64, build string, ok bool) {
+	digits, build, dashed := strings.Cut(text, "-")
+	number, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil || number < 1 || strconv.FormatInt(number, 10) != digits || dashed && !IsBuild(build) {
+		return 0, "", false
+	}
+	return number, build, true
+}
+
+// IsBuild tells whether a text has the form of a build, of whichever program.
+func IsBuild(text string) bool {
+	return len(text) == buildLength && strings.Trim(text, "0123456789abcdef") == ""
+}
+
+// Build names template, modules, style and options of this program's pages.
+func (p *Pages) Build() string { return p.build }
+
+// Of gives the page of a sale.
 func (p *Pages) Of(s Sale) (Page, error) {
-	key := version{s.ID, s.Version}
+	key := kept{s.ID, s.Version}
 	p.mu.Lock()
 	page, ok := p.kept[key]
 	p.mu.Unlock()
@@ -165,6 +204,21 @@ func (p *Pages) Of(s Sale) (Page, error) {
 type view struct {
 	Sale
 	pages *Pages
+}
+
+// PageVersion names the page.
+func (v view) PageVersion() string { return v.pages.Version(v.Sale) }
+
+// Needs says what a purchase needs: "", "ticket", or "proof" where that ticket asks
+// for a proof of work.
+func (v view) Needs() string {
+	switch {
+	case !v.Ticket:
+		return ""
+	case v.pages.opts.TicketProof:
+		return "proof"
+	}
+	return "ticket"
 }
 
 // Asset is where an asset lies.

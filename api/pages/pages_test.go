@@ -50,9 +50,51 @@ func TestEveryRefusalOfAPurchaseHasItsTextInBothLanguages(t *testing.T) {
 				t.Errorf("%s: no title or no text for an order that is %s", language, status)
 			}
 		}
+		for _, outcome := range domain.Outcomes() {
+			if code := domain.Code(outcome.String()); code.Known() && all[language][string(code)] == "" {
+				t.Errorf("%s: no text for a purchase that ended %s", language, outcome)
+			}
+		}
+		for _, waiting := range []domain.Waiting{domain.WaitingForGate, domain.WaitingForLog, domain.WaitingForSale} {
+			if all[language]["queued."+string(waiting)] == "" {
+				t.Errorf("%s: no text for an order that waits for %s", language, waiting)
+			}
+		}
 		for _, reason := range []domain.Reason{domain.RejectedGuard, domain.RejectedDuplicate, domain.RejectedLimit, domain.RejectedPoison, domain.RejectedLost} {
 			if all[language]["rejected."+string(reason)] == "" {
 				t.Errorf("%s: no text for an order rejected for %s", language, reason)
+			}
+		}
+	}
+}
+
+func TestEveryTextThatTheModulesNameIsThere(t *testing.T) {
+	en := texts(t)["en"]
+	modules, err := filepath.Glob("static/*.js")
+	if err != nil || len(modules) < 8 {
+		t.Fatalf("got %v, %v; want the modules", modules, err)
+	}
+	say := regexp.MustCompile(`(?:say\(|key: )'([a-z_.]+)'`)
+	for _, module := range modules {
+		body, err := os.ReadFile(module)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range say.FindAllStringSubmatch(string(body), -1) {
+			if en[m[1]] == "" && !strings.HasSuffix(m[1], ".") {
+				t.Errorf("%s says %q, for which there is no text", module, m[1])
+			}
+		}
+	}
+	for family, members := range map[string][]string{
+		"state": {"wait", "scheduled", "open", "paused", "ended", "cleaned", "sold_out"},
+		"count": {"wait", "scheduled", "own", "late", "open", "ended"},
+		"buy":   {"wait", "busy", "sold_out", "paused", "ended", "done", "sign_in"},
+		"title": {"ticket", "proof", "tickets_gone", "lost", "unknown"},
+	} {
+		for _, member := range members {
+			if en[family+"."+member] == "" {
+				t.Errorf("no text for %s.%s", family, member)
 			}
 		}
 	}
@@ -82,7 +124,7 @@ func shoes() pages.Sale {
 }
 
 func TestATitleStaysText(t *testing.T) {
-	p, err := pages.New()
+	p, err := pages.New(pages.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +138,7 @@ func TestATitleStaysText(t *testing.T) {
 }
 
 func TestABundleHoldsThePageItsVersionAndEveryAssetThatModulesAskFor(t *testing.T) {
-	p, err := pages.New()
+	p, err := pages.New(pages.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +154,7 @@ func TestABundleHoldsThePageItsVersionAndEveryAssetThatModulesAskFor(t *testing.
 		}
 		return string(body)
 	}
-	latest, ours := read("s/s1/index.html"), read("s/s1/v3/index.html")
+	latest, ours := read("s/s1/index.html"), read(p.Path(shoes())[1:]+"/index.html")
 	if latest != ours || !strings.Contains(read("_headers"), pages.Policy) {
 		t.Error("want the same page twice, and its policy beside it")
 	}
@@ -123,6 +165,41 @@ func TestABundleHoldsThePageItsVersionAndEveryAssetThatModulesAskFor(t *testing.
 	for _, name := range wrote {
 		for _, found := range imports.FindAllStringSubmatch(read(name), -1) {
 			read(p.AssetPath(found[1])[1:])
+		}
+	}
+}
+
+func TestTheVersionOfAPageIsThatOfTheSalesTermsAndOfTheBuild(t *testing.T) {
+	plain, err := pages.New(pages.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	proof, err := pages.New(pages.Options{TicketProof: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if number, build, ok := pages.ParseVersion(plain.Version(shoes())); number != 3 || build != plain.Build() || !ok {
+		t.Errorf("got %s, want the third version under build %s", plain.Version(shoes()), plain.Build())
+	}
+	if plain.Version(shoes()) == proof.Version(shoes()) {
+		t.Error("pages that begin a proof of work have the version of those that do not")
+	}
+}
+
+func TestAPageSaysWhatAPurchaseNeeds(t *testing.T) {
+	for _, c := range []struct {
+		ticket, proof bool
+		want          string
+	}{{false, false, ""}, {false, true, ""}, {true, false, "ticket"}, {true, true, "proof"}} {
+		p, err := pages.New(pages.Options{TicketProof: c.proof})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sale := shoes()
+		sale.Ticket = c.ticket
+		page, err := p.Of(sale)
+		if err != nil || !strings.Contains(string(page.Body), `data-needs="`+c.want+`"`) {
+			t.Errorf("ticket %t, proof %t: %v, want data-needs %q in\n%s", c.ticket, c.proof, err, c.want, page.Body)
 		}
 	}
 }

@@ -26,7 +26,7 @@ func (a *app) newServer(verifier api.Verifier, serviceOnly bool) (*api.Server, e
 		Orders: a.orders, Providers: book, Limits: a.limited(),
 		Admission: a.sale.limiter,
 		Log:       a.log, Now: a.env.Now, Metrics: a.metrics, Scrape: a.metrics.Handler(), Checks: a.checks(verifier),
-	}, api.Options{Away: storeAway, Archived: archived, ServiceOnly: serviceOnly,
+	}, api.Options{Away: storeAway, Archived: archived, ServiceOnly: serviceOnly, TicketProof: a.settings.TicketPoW > 0,
 		PurchaseBudget: a.settings.Deadlines.Handler, ReadBudget: a.settings.Deadlines.Gateway})
 	if err != nil {
 		return nil, err

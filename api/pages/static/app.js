@@ -5,10 +5,12 @@ import { call, Lost, pause, Refusal, takeToken, token } from './api.js';
 import { Buying } from './buy.js';
 import { ServerClock } from './clock.js';
 import { change, current, say } from './text.js';
+import { Tickets } from './ticket.js';
 import * as view from './view.js';
 
 const EARLY_CALLS = 2; // before the sale opens a page asks the API so often, at most
 const FRESH = 60000; // a clock that was set longer ago is set once more before the opening
+const SLEEP = 2000; // milliseconds by which the device's clock went ahead
 
 const clock = new ServerClock();
 let sale = view.facts();
@@ -19,7 +21,11 @@ let closedUntil = 0; // performance.now(); the server said that it is too early
 let outcome = null;
 let focusNext = false;
 
-const buying = new Buying(sale.id, {
+const now = () => (clock.known ? clock.now() : ownClock ? Date.now() : NaN);
+const untilOpen = () => Math.max(Date.parse(sale.clickable_at) - now(), closedUntil - performance.now());
+
+const tickets = new Tickets(sale.id, sale.needs, now);
+const buying = new Buying(sale.id, tickets, {
   show: (o) => {
     outcome = o;
     render();
@@ -33,10 +39,12 @@ const buying = new Buying(sale.id, {
     const at = performance.now();
     clock.sync(Date.parse(no.opensAt) - no.retryAfter, at, at);
   },
+  told: (code, intent) => {
+    if (code === 'sale_ended' || code === 'paused') sale = { ...sale, state: code === 'paused' ? 'paused' : 'ended' };
+    if (code !== 'sold_out' || intent.quantity > 1) return;
+    sale = { ...sale, items: sale.items.map((i) => (i.sku === intent.sku ? { ...i, sold_out: true } : i)) };
+  },
 });
-
-const now = () => (clock.known ? clock.now() : ownClock ? Date.now() : NaN);
-const untilOpen = () => Math.max(Date.parse(sale.clickable_at) - now(), closedUntil - performance.now());
 
 // phase is what the countdown counts to.
 function phase() {
@@ -72,6 +80,7 @@ function standing(at) {
   if (at === 'ended') return { key: 'sale_ended' };
   if (!token()) return { key: 'unauthenticated' };
   if (at === 'open' && sale.state === 'paused') return { key: 'paused' };
+  if (at === 'open' && sale.items.every((i) => i.sold_out)) return { key: 'sold_out' };
   return null;
 }
 
@@ -96,9 +105,25 @@ function milestone() {
   nearest = ms;
 }
 
+// noticeSleep notices that this device slept: its clock went on, performance.now()
+// did not. The server's time is asked for once more if that may be, else taken
+// from the clock here; should it be wrong, the server says how long it is too early.
+let last = { date: Date.now(), perf: performance.now() };
+
+function noticeSleep() {
+  const at = { date: Date.now(), perf: performance.now() };
+  const slept = at.date - last.date - (at.perf - last.perf);
+  last = at;
+  if (slept < SLEEP || !clock.known || phase() !== 'scheduled') return;
+  if (calls >= EARLY_CALLS) return clock.skip(slept);
+  calls++;
+  sync().catch(() => clock.skip(slept));
+}
+
 function tick() {
   const wasHeld = outcome && outcome.passing && performance.now() >= Math.max(buying.heldUntil, closedUntil);
   if (wasHeld) outcome = null; // the wait is over, the button is free
+  noticeSleep();
   render();
   milestone();
   const ms = untilOpen();
@@ -114,27 +139,36 @@ async function sync() {
   render();
 }
 
-// prepare asks at most twice before the opening: at once, and again where that
-// failed or the opening is far enough for clocks to drift.
+// prepare makes two calls at most before the opening: it asks for the sale at once,
+// and then for a ticket where one is needed, or for the sale again where the opening
+// is far enough for clocks to drift, or where the first call failed.
 async function prepare() {
-  while (calls < EARLY_CALLS) {
+  while (calls < EARLY_CALLS && !clock.known) {
     calls++;
     try {
       await sync();
-      const ms = untilOpen();
-      if (ms <= FRESH) return;
-      await until(5000 + Math.random() * 25000);
     } catch (e) {
       if (!(e instanceof Lost || e instanceof Refusal)) throw e;
       if (calls >= EARLY_CALLS) ownClock = true;
       else await pause(Math.max(2000, e.retryAfter || 0), 3000);
     }
   }
+  const ticket = tickets.moment(untilOpen());
+  if (Number.isNaN(ticket) && !(untilOpen() > FRESH)) return;
+  await until(Number.isNaN(ticket) ? 5000 + Math.random() * 25000 : ticket);
+  if (calls >= EARLY_CALLS || !(untilOpen() > 0)) return;
+  calls++;
+  try {
+    await (Number.isNaN(ticket) ? sync() : tickets.prepare());
+  } catch (e) {
+    if (!(e instanceof Lost || e instanceof Refusal)) throw e;
+    if (!Number.isNaN(ticket) && e instanceof Refusal) buying.refusedEarly(Object.assign(e, { ticket: true }));
+  }
 }
 
 // until waits until so many milliseconds are left to the opening.
 async function until(ms) {
-  for (let more = untilOpen() - ms; more > 0; more = untilOpen() - ms) await pause(Math.min(more, 60000), 0);
+  for (let more = untilOpen() - ms; more > 0; more = untilOpen() - ms) await pause(Math.min(more, 5000), 0);
 }
 
 // watch keeps state and sold-out marks fresh while the sale is open and somebody

@@ -5,10 +5,13 @@ import { call, forgetToken, Lost, pause, Refusal, token } from './api.js';
 import { Intents } from './intent.js';
 import { follow, giveUp, over, payAt } from './order.js';
 import { current } from './text.js';
-import { getTicket } from './ticket.js';
 
 const TRIES = 6; // silent repeats of an attempt that got no answer
-const CALM = ['not_eligible', 'forbidden', 'invalid_request', 'sku_not_found', 'sale_not_found'];
+const TICKETS = 2; // further tickets that an attempt may ask for
+const CALM = ['not_eligible', 'forbidden', 'invalid_request', 'sku_not_found', 'sale_not_found', 'tickets_gone'];
+
+// ticketless gives the code for the buyer: asking for a ticket has refusals of its own.
+const ticketless = (no) => (!no.ticket ? no.code : no.code === 'sold_out' ? 'tickets_gone' : no.code === 'invalid_request' ? 'ticket_required' : no.code);
 
 export class Buying {
   busy = false;
@@ -18,15 +21,27 @@ export class Buying {
   #intents;
   #show;
   #early;
-  #ticket = '';
+  #told;
+  #tickets;
   #run = 0; // a newer run ends the older ones
 
-  // show(outcome) shows; early(refusal) takes in that the sale opens later.
-  constructor(sale, { show, early }) {
+  // show(outcome) shows; early(refusal) takes in that the sale opens later, and
+  // told(code, intent) what else a refusal says of the sale.
+  constructor(sale, tickets, { show, early, told }) {
     this.#sale = sale;
     this.#intents = new Intents(sale);
     this.#show = show;
     this.#early = early;
+    this.#told = told;
+    this.#tickets = tickets;
+  }
+
+  // refusedEarly takes in why there will be no ticket, before anything was pressed.
+  refusedEarly(no) {
+    const code = ticketless(no);
+    if (!['tickets_gone', 'not_eligible', 'unauthenticated'].includes(code)) return; // pressing asks again
+    if (code === 'unauthenticated') forgetToken();
+    this.#show({ key: code, tone: 'calm' });
   }
 
   // resume goes on where this browser was: an order is followed, an attempt
@@ -53,12 +68,13 @@ export class Buying {
   // answer about the order itself settles it: that we are busy does not.
   async #attempt(intent) {
     let unanswered = intent.doubt ? 1 : 0;
+    let tickets = 0;
     for (let tries = 1; ; tries++) {
       try {
-        return this.#accepted(intent, (await this.#send(intent)).body);
+        return this.#accepted(intent, (await this.#send(intent, unanswered > 0)).body);
       } catch (e) {
         if (e instanceof Lost) {
-          unanswered++;
+          if (!e.ticket) unanswered++;
           if (tries >= TRIES) return this.#stuck(intent);
           this.#show({ key: 'lost', tone: 'bad' });
           await pause(Math.min(8000, 500 * 2 ** tries));
@@ -67,8 +83,9 @@ export class Buying {
           throw e;
         } else if (e.code === 'in_progress' || (unanswered && e.retryAfter && e.code !== 'too_early')) {
           await pause(Math.max(1000, e.retryAfter));
-        } else if (e.code.startsWith('ticket_') && tries <= 2) {
-          if (!(await this.#fetchTicket())) return;
+        } else if (e.code.startsWith('ticket_') && !e.ticket && tickets < TICKETS) {
+          tickets++;
+          this.#tickets.refused();
         } else {
           return this.#refused(intent, e);
         }
@@ -76,23 +93,26 @@ export class Buying {
     }
   }
 
-  #send(intent) {
+  async #send(intent, doubt) {
     const headers = { 'Idempotency-Key': intent.key };
-    if (this.#ticket) headers['Purchase-Ticket'] = this.#ticket;
+    const ticket = await this.#ticket(doubt);
+    if (ticket) headers['Purchase-Ticket'] = ticket;
     return call('POST', `/api/v1/sales/${this.#sale}/purchases`, {
       headers, body: { sku: intent.sku, quantity: intent.quantity }, language: current(),
     });
   }
 
-  async #fetchTicket() {
-    this.#show({ key: 'ticket', tone: 'wait' });
+  // #ticket gives a ticket, '' where none is needed, or where the answer to the
+  // purchase says more: that it is too early or over, or which order there is.
+  async #ticket(doubt) {
+    if (!this.#tickets.needed) return '';
+    if (!this.#tickets.ready && !doubt) this.#show({ key: 'ticket', tone: 'wait' });
     try {
-      this.#ticket = await getTicket(this.#sale, current());
-      return true;
+      return await this.#tickets.get(() => this.#show({ key: 'proof', tone: 'wait' }));
     } catch (e) {
-      const no = e instanceof Refusal && e.code !== 'not_found' ? e : new Refusal({ code: 'ticket_required' });
-      this.#refused(this.#intents.get() || {}, e instanceof Lost ? new Refusal({ code: 'busy', retry_after_ms: 2000 }) : no);
-      return false;
+      if (e instanceof Refusal && (['not_found', 'too_early', 'sale_ended'].includes(e.code) || doubt && !e.retryAfter)) return '';
+      e.ticket = true;
+      throw e;
     }
   }
 
@@ -106,6 +126,7 @@ export class Buying {
 
   #accepted(intent, answer) {
     this.#intents.put({ ...intent, pending: false, order: answer.order_id });
+    this.#tickets.drop();
     return this.#follow(answer.order_id, answer);
   }
 
@@ -118,11 +139,12 @@ export class Buying {
     } else {
       this.#intents.drop();
     }
-    if (no.code === 'ticket_invalid') this.#ticket = '';
-    if (no.code === 'too_early') this.#early(no);
+    const code = ticketless(no);
+    if (code === 'too_early') this.#early(no);
     else this.heldUntil = performance.now() + no.retryAfter;
+    this.#told(code, intent);
     this.#show({
-      key: no.code, text: no.detail, tone: CALM.includes(no.code) ? 'calm' : 'bad', passing: no.retryAfter > 0,
+      key: code, text: no.detail, tone: CALM.includes(code) ? 'calm' : 'bad', passing: no.retryAfter > 0,
       values: { seconds: Math.max(1, Math.ceil(no.retryAfter / 1000)) },
     });
   }

@@ -33,6 +33,12 @@ export class ServerClock {
     this.#target = offset;
   }
 
+  // skip takes in that this device slept for so long, in which performance.now()
+  // may have stood still.
+  skip(ms) {
+    this.#target += ms;
+  }
+
   // now is the server's time; NaN while it is not known.
   now() {
     if (this.#offset === null) return NaN;

@@ -37,7 +37,8 @@ export function say(key, values = {}) {
 const locale = () => (language === 'zh' ? 'zh-CN' : 'en');
 
 export function when(time) {
-  return new Intl.DateTimeFormat(locale(), { dateStyle: 'medium', timeStyle: 'medium' }).format(new Date(time));
+  const at = new Date(time);
+  return new Intl.DateTimeFormat(locale(), { dateStyle: 'medium', timeStyle: at.getSeconds() ? 'medium' : 'short' }).format(at);
 }
 
 export function money(amount, currency) {

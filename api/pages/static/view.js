@@ -14,7 +14,7 @@ export function facts() {
     sku: li.dataset.sku, title: li.querySelector('h2').textContent, price: li.dataset.price, currency: li.dataset.currency, sold_out: false,
   }));
   return {
-    id: d.sale, version: Number(d.version), title: $('title').textContent, state: 'wait', items,
+    id: d.sale, needs: d.needs, title: $('title').textContent, state: 'wait', items,
     opens_at: d.opensAt, closes_at: d.closesAt, clickable_at: d.opensAt, limit_per_buyer: Number(d.limit),
   };
 }
@@ -52,7 +52,7 @@ function itemLine(li, item, s, why) {
   if (select.options.length !== most) {
     select.replaceChildren(...Array.from({ length: most }, (_, i) => new Option(String(i + 1))));
   }
-  li.querySelector('.quantity').hidden = most < 2;
+  li.querySelector('.quantity').hidden = most < 2 || !['', 'wait', 'busy', 'paused'].includes(why);
   set(li.querySelector('.quantity span'), say('quantity'));
   const button = li.querySelector('.buy');
   button.disabled = why !== '';
@@ -66,6 +66,7 @@ export function clock(kind, ms, s) {
   set($('count-label'), say('count.' + kind));
   set($('count'), kind === 'wait' ? '–' : kind === 'ended' || kind === 'late' ? '' : left(ms));
   set($('opens'), kind === 'ended' ? '' : say(kind === 'open' ? 'closes' : 'opens', { time: when(kind === 'open' ? s.closes_at : s.opens_at) }));
+  set($('hint'), kind === 'scheduled' ? say('hint') : '');
   $('sale').dataset.phase = kind;
 }
 
@@ -102,12 +103,19 @@ export function outcome(o) {
 // focusOutcome takes the keyboard there: the button that was pressed is locked.
 export const focusOutcome = () => $('outcome').focus({ preventScroll: false });
 
+function titleOf(sku) {
+  const li = [...document.querySelectorAll('.item')].find((node) => node.dataset.sku === sku);
+  return li ? li.querySelector('h2').textContent : sku;
+}
+
 function details(order) {
   const list = $('order');
   list.hidden = !order;
   const rows = [];
   if (order) {
     rows.push(['order', order.order_id]);
+    const lines = order.lines.map((l) => `${titleOf(l.sku)} × ${l.quantity}`);
+    if (lines.length > 0) rows.push(['lines', lines.join(current() === 'zh' ? '，' : ', ')]);
     if (order.amount) rows.push(['amount', money(order.amount, order.currency)]);
     if (order.pay_by && order.status === 'placed') rows.push(['pay_by', when(order.pay_by)]);
   }
@@ -119,6 +127,7 @@ function details(order) {
     const data = document.createElement('dd');
     term.textContent = say(key);
     data.textContent = value;
+    data.className = key;
     return [term, data];
   }));
 }

@@ -25,6 +25,7 @@ func TestTheBuyerPage(t *testing.T) {
 		"counts down by the server's time with a clock an hour behind":           func(t *testing.T, s *shop) { countsDown(t, s, -time.Hour) },
 		"counts down by the server's time with a clock an hour ahead":            func(t *testing.T, s *shop) { countsDown(t, s, time.Hour) },
 		"asks twice at most before the opening, also when nobody answers":        asksTwice,
+		"keeps its version through everything but what it says":                  keepsItsVersion,
 		"can be written to files for a CDN":                                      isWritten,
 		"buys once for a double click":                                           buysOnce,
 		"finds the order after a lost answer and a reload":                       findsTheOrder,
@@ -208,7 +209,7 @@ func takesKeys(t *testing.T, s *shop) {
 	w.tabTo("cancel.sure")
 	w.do(chromedp.KeyEvent(kb.Enter))
 	w.await(outcome, "cancelled")
-	w.await(`document.querySelector('#announce').textContent.startsWith('Order given up')`, "true")
+	w.await(`document.querySelector('#announce').textContent.startsWith('Order cancelled')`, "true")
 }
 
 func speaks(t *testing.T, s *shop) {

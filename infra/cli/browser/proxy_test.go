@@ -33,6 +33,7 @@ type line struct {
 type callTo struct {
 	at     time.Time
 	method string
+	what   string // the path under the sale, such as purchases
 	key    string
 }
 
@@ -51,7 +52,7 @@ func newProxy(t *testing.T, to string) *proxy {
 			return
 		}
 		sale, what, _ := strings.Cut(rest, "/")
-		deaf, lose, delay := p.of(sale).take(r)
+		deaf, lose, delay := p.of(sale).take(r, what)
 		if deaf {
 			panic(http.ErrAbortHandler)
 		}
@@ -86,10 +87,10 @@ func (p *proxy) of(sale string) *line {
 	return p.lines[sale]
 }
 
-func (l *line) take(r *http.Request) (deaf, lose bool, delay time.Duration) {
+func (l *line) take(r *http.Request, what string) (deaf, lose bool, delay time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.calls = append(l.calls, callTo{time.Now(), r.Method, r.Header.Get("Idempotency-Key")})
+	l.calls = append(l.calls, callTo{time.Now(), r.Method, what, r.Header.Get("Idempotency-Key")})
 	return l.deaf, l.lose, l.delay
 }
 
@@ -113,11 +114,24 @@ func (l *line) keys() []string {
 	defer l.mu.Unlock()
 	var keys []string
 	for _, c := range l.calls {
-		if c.method == http.MethodPost {
+		if c.what == "purchases" {
 			keys = append(keys, c.key)
 		}
 	}
 	return keys
+}
+
+// count counts the calls of one kind so far, such as tickets.
+func (l *line) count(what string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := 0
+	for _, c := range l.calls {
+		if c.what == what {
+			n++
+		}
+	}
+	return n
 }
 
 // before counts the calls until a time.

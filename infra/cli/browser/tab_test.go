@@ -47,13 +47,13 @@ func chromium(t *testing.T) string {
 	return ""
 }
 
-func newShop(t *testing.T) *shop {
+func newShop(t *testing.T, settings ...string) *shop {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("skipped in short mode: it runs the built program and a browser")
 	}
 	path := chromium(t)
-	env := e2e.NewRig(t).Settings(t)
+	env := append(e2e.NewRig(t).Settings(t), settings...)
 	child := e2e.Serve(t, e2e.ChildOptions{Env: env})
 	opts := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox)
 	ctx, cancel := chromedp.NewExecAllocator(context.Background(), opts...)
@@ -123,6 +123,7 @@ type tabOptions struct {
 	buyer    string // none: not signed in
 	language string // English
 	skew     time.Duration
+	script   string // runs before the page's own
 }
 
 // watchful collects what the page's policy stopped and what broke, and every text
@@ -171,6 +172,9 @@ func (s *shop) open(t *testing.T, sale string, o tabOptions) *tab {
 		_, err := cdp.Call(ctx, target, emulation.SetUserAgentOverride, emulation.SetUserAgentOverrideParams{UserAgent: "Mozilla/5.0 Chrome", AcceptLanguage: o.language})
 		return err
 	}))
+	if o.script != "" {
+		w.do(before(o.script))
+	}
 	if o.skew != 0 {
 		w.do(before(fmt.Sprintf(skewed, o.skew.Milliseconds())))
 	}
