@@ -39,7 +39,7 @@ func (s *Server) lookOrder(ctx context.Context, in *anyOrderRequest) (*anyOrderA
 	defer done()
 	order, err := s.Orders.Look(ctx, in.Order)
 	if err != nil {
-		return nil, err
+		return nil, s.ofAnyOrder(err)
 	}
 	return anyOrder(ctx, order), nil
 }
@@ -69,7 +69,7 @@ func (s *Server) cancelAnyOrder(ctx context.Context, in *cancelAnyRequest) (*any
 		By: actor.By, Note: body.Note, Restock: body.Restock == nil || *body.Restock, Force: body.Force,
 	}, actor)
 	if err != nil {
-		return nil, err
+		return nil, s.ofAnyOrder(err)
 	}
 	return s.acted(ctx, "operator cancelled an order", order), nil
 }
@@ -96,7 +96,7 @@ func (s *Server) settleOrder(ctx context.Context, in *settleRequest) (*anyOrderA
 	defer done()
 	order, err := s.Orders.Look(ctx, in.Order)
 	if err != nil {
-		return nil, err
+		return nil, s.ofAnyOrder(err)
 	}
 	amount := order.Amount
 	if in.Body.Amount != "" || in.Body.Currency != "" {
@@ -110,7 +110,7 @@ func (s *Server) settleOrder(ctx context.Context, in *settleRequest) (*anyOrderA
 		Provider: byOperator, PaymentID: in.Body.PaymentID, Order: in.Order, Amount: amount, Note: in.Body.Note,
 	}, actorOf(ctx, in.Body.Note))
 	if err != nil {
-		return nil, err
+		return nil, s.ofAnyOrder(err)
 	}
 	return s.acted(ctx, "operator recorded a payment", order), nil
 }

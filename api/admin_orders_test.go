@@ -72,5 +72,13 @@ func TestAnOperatorLooksAtAnyOrder(t *testing.T) {
 	}
 	h.ask(http.MethodGet, adminOrder, "").problem(403, domain.CodeForbidden)
 	h.orders.err = &domain.Problem{Code: domain.CodeOrderNotFound}
-	h.admin(http.MethodGet, adminOrder, "").problem(404, domain.CodeOrderNotFound)
+	for method, path := range map[string]string{http.MethodGet: adminOrder, http.MethodPost: adminOrder + "/cancellation"} {
+		if doc := h.admin(method, path, "").problem(404, domain.CodeOrderNotFound); doc["detail"] != "There is no order with this id." {
+			t.Errorf("%s: told %q, which is said to a buyer", method, doc["detail"])
+		}
+	}
+	h.orders.err = &domain.Problem{Code: domain.CodeInProgress}
+	if doc := h.admin(http.MethodGet, adminOrder, "").problem(409, domain.CodeInProgress); doc["detail"] != stillRecorded {
+		t.Errorf("told %q, which is said of a purchase", doc["detail"])
+	}
 }

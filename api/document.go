@@ -19,9 +19,10 @@ const documentIntro = `A flash-sale engine: many buyers, few units, nobody sold 
 Times are RFC 3339 with a zone, ids are strings, money is a decimal string and a currency. Every answer carries X-Trace-Id;
 a traceparent that comes in is continued. Every refusal and every error is application/problem+json with a code that never
 changes and a detail in the language of Accept-Language (en, zh). A JSON body has at most 16 KiB and no unknown fields.
-HEAD is answered as GET is, without the body. What is no HTTP request that we can read (a malformed request line, address or
-header, headers over 32 KiB, a transfer coding that is not known) is answered by the HTTP server itself, in plain text with
-400, 431, 501 or 505, and has no X-Trace-Id.`
+HEAD is answered as GET is, without the body. Any request may meet 431 (address and headers over 32 KiB), 408 (a body that
+takes more than 5 s to arrive) or 500. What is no HTTP request that we can read (a malformed request line, address or header,
+headers over 64 KiB, a transfer coding that is not known) is answered by the HTTP server itself, in plain text with 400, 431,
+501 or 505, has no X-Trace-Id, and ends the connection.`
 
 // documentOf writes the document, with the header that every answer carries.
 // Answers may get more fields later, so only what callers send is closed.
@@ -52,6 +53,30 @@ func documentOf(api huma.API) ([]byte, error) {
 	return text, nil
 }
 
+// refusals lists the statuses of a route's refusals: its own, and those that come
+// with what it is. Everything of the API, and every message of a provider, reads a
+// store.
+func refusals(r *route) []int {
+	all := slices.Clone(r.Errors)
+	if r.access != public {
+		all = append(all, http.StatusUnauthorized)
+	}
+	if r.access == admin {
+		all = append(all, http.StatusForbidden)
+	}
+	if r.limit != "" {
+		all = append(all, http.StatusTooManyRequests)
+	}
+	if r.body != nil || r.RequestBody != nil || r.Method == http.MethodPut {
+		all = append(all, http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity)
+	}
+	if strings.HasPrefix(r.Path, pathPrefix) || strings.HasPrefix(r.Path, hooksPrefix) {
+		all = append(all, http.StatusServiceUnavailable)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
 // served describes a route that gives something else than a typed body.
 func served(o huma.Operation, media string) huma.Operation {
 	o.Responses = map[string]*huma.Response{"200": {Description: "OK", Content: map[string]*huma.MediaType{media: {}}}}
@@ -78,6 +103,7 @@ func describe(api huma.API, o *huma.Operation) {
 			Description: http.StatusText(status), Content: map[string]*huma.MediaType{problemType: {Schema: problem}},
 		}
 	}
+	describeService(registry, o)
 	if o.OperationID == webhookID {
 		describeWebhook(registry, o)
 	}

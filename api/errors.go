@@ -35,12 +35,16 @@ var answers = map[domain.Kind]answer{
 // refusal is a "no" on its way to becoming a problem document.
 type refusal struct {
 	domain.Problem
-	status  int // 0: the status of the code
-	opensAt time.Time
-	wait    time.Duration // exact time to wait, 0: none, or jittered where the kind says so
-	order   string
-	state   *commands.OrderAnswer // the order whose state does not allow it
-	cause   error                 // for the log only, never shown
+	status int // 0: the status of the code
+	// says stands in the place of the code's sentence, where that is for somebody
+	// else; reasonIn knows its Chinese.
+	says      string
+	challenge string // with 401: how to show who one is; "" for a bearer token
+	opensAt   time.Time
+	wait      time.Duration // exact time to wait, 0: none, or jittered where the kind says so
+	order     string
+	state     *commands.OrderAnswer // the order whose state does not allow it
+	cause     error                 // for the log only, never shown
 }
 
 // Error gives the English sentence.
@@ -69,6 +73,24 @@ func wrong(fields ...domain.FieldError) *refusal {
 	return &refusal{Problem: *domain.Invalid(fields...)}
 }
 
+// Sentences in the place of a code's, which is said of a purchase or to a buyer.
+const (
+	noneOfThisID  = "There is no order with this id."
+	stillRecorded = "The order is still being recorded; please try again in a moment."
+)
+
+// ofAnyOrder says to an operator what is said of an order to its buyer.
+func (s *Server) ofAnyOrder(err error) error {
+	r := *s.refusalOf(err)
+	switch r.Code {
+	case domain.CodeOrderNotFound:
+		r.says = noneOfThisID
+	case domain.CodeInProgress:
+		r.says = stillRecorded
+	}
+	return &r
+}
+
 // stateNotes say which state it is that does not allow something.
 var stateNotes = map[domain.OrderStatus]string{
 	domain.OrderStatusQueued:    "It is still being recorded; please try again in a moment.",
@@ -81,7 +103,11 @@ var stateNotes = map[domain.OrderStatus]string{
 // wrongState refuses what the state of an order does not allow, and shows the
 // order.
 func wrongState(code domain.Code, order commands.OrderAnswer) *refusal {
-	return &refusal{Problem: domain.Problem{Code: code, Note: stateNotes[order.Status]}, state: &order}
+	r := &refusal{Problem: domain.Problem{Code: code, Note: stateNotes[order.Status]}, state: &order}
+	if code == domain.CodeInProgress {
+		r.says, r.Note = stillRecorded, ""
+	}
+	return r
 }
 
 // refusalOf turns any error into what a person may see. An unknown error becomes

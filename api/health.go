@@ -17,21 +17,26 @@ const checkBudget = 2 * time.Second
 // healthz answers while the process can answer at all.
 func (s *Server) healthz(c echo.Context) error {
 	c.Response().Header().Set(echo.HeaderCacheControl, "no-store")
-	return c.JSON(http.StatusOK, map[string]string{"status": "ok"})
+	return c.JSON(http.StatusOK, healthView{Status: "ok"})
+}
+
+// healthView is the answer of a process that lives.
+type healthView struct {
+	Status string `json:"status" enum:"ok"`
 }
 
 // checkView is one check that held.
 type checkView struct {
-	Name  string `json:"name"`
+	Name  string `json:"name" example:"event_store"`
 	Ready bool   `json:"ready"`
 }
 
 // readyView is the answer of a node that takes requests.
 type readyView struct {
-	Status string      `json:"status"`
-	Checks []checkView `json:"checks"`
+	Status string      `json:"status" enum:"ready"`
+	Checks []checkView `json:"checks" nullable:"false" doc:"What was asked: event_store, log_tables, gate, projections, and tokens where their keys are fetched"`
 	// Switches are those that are on everywhere: they are no fault of this node.
-	Switches []domain.SwitchName `json:"switches"`
+	Switches []domain.SwitchName `json:"switches" nullable:"false" doc:"Those that are on everywhere, which is no fault of this node"`
 }
 
 // readyz asks every check at once. What failed is named to the caller; why is for

@@ -45,6 +45,7 @@ func (s *Server) mount() ([]byte, error) {
 		if r.access != public {
 			r.Security = []map[string][]string{{"bearer": {}}}
 		}
+		r.Errors = refusals(&r)
 		s.labels[routeKey{r.Method, echoPath(r.Path)}] = r.Method + " " + r.Path
 		r.add(s, api, &r)
 	}

@@ -33,6 +33,8 @@ func (s *Server) observe(next echo.HandlerFunc) echo.HandlerFunc {
 			setBodyDeadline(c, time.Now().Add(bodyBudget))
 		}
 		switch {
+		case headersOf(r) > maxHeaders:
+			next = tooManyHeaders
 		case hidden(c):
 			next = echo.NotFoundHandler
 		case r.Method == http.MethodOptions:
@@ -48,6 +50,24 @@ func (s *Server) observe(next echo.HandlerFunc) echo.HandlerFunc {
 		s.Metrics.Request(s.label(c), status, s.Now().Sub(start))
 		return nil
 	}
+}
+
+// maxHeaders is how many bytes the first line and the headers of a request may have.
+const maxHeaders = 32 << 10
+
+// headersOf counts the bytes of them, nearly as they came.
+func headersOf(r *http.Request) int {
+	n := len(r.Method) + len(r.RequestURI) + len(r.Host)
+	for name, values := range r.Header {
+		for _, value := range values {
+			n += len(name) + len(value) + len(": \r\n")
+		}
+	}
+	return n
+}
+
+func tooManyHeaders(echo.Context) error {
+	return invalid(http.StatusRequestHeaderFieldsTooLarge, "The address and the headers are over 32 KiB.")
 }
 
 // noOptions refuses OPTIONS, which nothing here takes: there is no other origin to

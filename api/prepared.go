@@ -38,7 +38,7 @@ func prepareProblems() (preparedProblems, error) {
 
 // plain tells whether r says nothing beyond its code and a time to wait.
 func (r *refusal) plain() bool {
-	return r.status == 0 && r.order == "" && r.state == nil && r.Note == "" && len(r.Fields) == 0 && r.opensAt.IsZero()
+	return r.status == 0 && r.order == "" && r.state == nil && r.says == "" && r.Note == "" && len(r.Fields) == 0 && r.opensAt.IsZero()
 }
 
 // body gives the JSON of p, the document of r in a language.

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"math/rand/v2"
 	"net/http"
 	"slices"
@@ -26,6 +27,8 @@ type Problem struct {
 	OrderID      string         `json:"order_id,omitempty"`
 	Order        *OrderView     `json:"order,omitempty" doc:"With wrong_state: the order as it is"`
 	Errors       []ProblemField `json:"errors,omitempty" nullable:"false" doc:"What is wrong, field by field"`
+
+	challenge string // of a 401
 }
 
 // ProblemField is one field of a request and what is wrong with it.
@@ -54,6 +57,10 @@ func (r *refusal) document(language, trace string) *Problem {
 		Type: "urn:seckill:problem:" + string(r.Code), Title: r.Code.Title(), Status: k.status,
 		Detail: r.Code.Sentence(language), Code: string(r.Code), TraceID: trace, OrderID: r.order,
 	}
+	if r.says != "" {
+		p.Detail = reasonIn(language, r.says)
+	}
+	p.challenge = r.challenge
 	if r.state != nil {
 		shown := orderViewIn(language, *r.state)
 		p.Order, p.OrderID = &shown, shown.OrderID
@@ -112,7 +119,7 @@ func (p *Problem) headers(h http.Header, language string) {
 		h.Set(echo.HeaderRetryAfter, strconv.FormatInt((p.RetryAfterMS+999)/1000, 10))
 	}
 	if p.Status == http.StatusUnauthorized {
-		h.Set(echo.HeaderWWWAuthenticate, `Bearer realm="seckill"`)
+		h.Set(echo.HeaderWWWAuthenticate, cmp.Or(p.challenge, `Bearer realm="seckill"`))
 	}
 }
 

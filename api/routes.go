@@ -46,6 +46,7 @@ const (
 	pathCancel    = "/api/v1/orders/{order}/cancellation"
 	pathPayment   = "/api/v1/orders/{order}/payment"
 	pathWebhook   = hooksPrefix + "payments/{provider}"
+	pathMetrics   = "/metrics"
 	pathAdmin     = "/api/v1/admin/sales"
 	pathClose     = "/api/v1/admin/sales/{sale}/close"
 	pathPause     = "/api/v1/admin/sales/{sale}/pause"
@@ -117,7 +118,7 @@ func (s *Server) routes() []route {
 		{Operation: served(op(http.MethodGet, "/healthz", "healthz", "Whether the process lives"), "application/json"), add: plain(s.healthz)},
 		{Operation: served(op(http.MethodGet, "/readyz", "readyz", "Whether this node can take requests", 503), "application/json"), add: plain(s.readyz)},
 		{Operation: served(op(http.MethodGet, "/openapi.yaml", "openapi", "This document"), "application/yaml"), add: plain(s.openapi)},
-		{Operation: served(op(http.MethodGet, "/metrics", "metrics", "Measurements in Prometheus' text form"), "text/plain"), add: plain(s.metrics)},
+		{Operation: served(op(http.MethodGet, pathMetrics, "metrics", "Measurements in Prometheus' text form"), "text/plain"), add: plain(s.metrics)},
 	}...)
 }
 

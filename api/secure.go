@@ -36,8 +36,9 @@ type outside struct{}
 
 func withOutside(ctx context.Context) context.Context { return context.WithValue(ctx, outside{}, true) }
 
-// HTTPServerOutside is HTTPServer without the routes of operators, which are 404
-// there as paths that nothing serves: for when they have a listener of their own.
+// HTTPServerOutside is HTTPServer without the routes of operators and the metrics,
+// which are 404 there as paths that nothing serves: for when they have a listener of
+// their own.
 func (s *Server) HTTPServerOutside() *http.Server {
 	server := s.HTTPServer()
 	server.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -49,5 +50,6 @@ func (s *Server) HTTPServerOutside() *http.Server {
 // hidden tells whether a request came to a listener that does not serve the route
 // that was found for it.
 func hidden(c echo.Context) bool {
-	return strings.HasPrefix(c.Path(), adminPrefix) && c.Request().Context().Value(outside{}) != nil
+	inner := strings.HasPrefix(c.Path(), adminPrefix) || c.Path() == pathMetrics
+	return inner && c.Request().Context().Value(outside{}) != nil
 }

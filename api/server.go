@@ -187,8 +187,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (s *Server) Drain() { s.drain() }
 
 // HTTPServer gives a server for this API with its limits set: 5 s for the
-// headers, 32 KiB of them, a minute for an answer (twice the longest poll), two
-// minutes of idleness.
+// headers, a minute for an answer (twice the longest poll), two minutes of
+// idleness. Headers beyond its own bound never reach us; those beyond ours, which is
+// lower, are answered as everything else is.
 func (s *Server) HTTPServer() *http.Server {
 	return &http.Server{
 		Handler: s,
@@ -197,7 +198,7 @@ func (s *Server) HTTPServer() *http.Server {
 		ReadHeaderTimeout:            5 * time.Second,
 		WriteTimeout:                 time.Minute,
 		IdleTimeout:                  2 * time.Minute,
-		MaxHeaderBytes:               32 << 10,
+		MaxHeaderBytes:               2 * maxHeaders,
 		ErrorLog:                     slog.NewLogLogger(s.Log.Handler(), slog.LevelDebug),
 	}
 }

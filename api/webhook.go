@@ -3,7 +3,6 @@ package api
 import (
 	"bytes"
 	"context"
-	"errors"
 	"net/http"
 	"reflect"
 
@@ -20,10 +19,13 @@ const headerSignature = "Seckill-Signature"
 // webhookDescription is what the document says of it.
 const webhookDescription = `Sent by the payment provider of that name, and signed: the header ` + headerSignature + ` is t=SECONDS,v1=HEX, where SECONDS is
 the time since 1970 and HEX is HMAC-SHA-256 under a shared secret over SECONDS, a dot and the very bytes of the body. A provider that changes
-its secret may send a v1 under each. A signature that is missing, wrong, or more than five minutes from now is 401 unauthenticated.
+its secret may send a v1 under each. A signature that is missing, wrong, or more than five minutes from now is 401 unauthenticated, with
+WWW-Authenticate: ` + headerSignature + `.
 
 Each id is heard once: sent again it is answered with the order as it is then; sent for another order it is 422. A payment that the order cannot
-take (late, twice, another amount) is noted as due back: refund_due. Fields that are not listed are passed over, as providers add some; a type
+take (late, twice, another amount) is noted as due back: refund_due. That is said of the order, not of the message: it is also in the answer to a
+message that was heard before or changed nothing, once any payment of the order is due back. So it is no word to give this payment back: which
+payments and how much stands in the log, in the events order.refund_due, one for each. Fields that are not listed are passed over, as providers add some; a type
 that is not listed is answered 200 with ignored and changes nothing. 503 with Retry-After: not heard, send it again (the order is not in the log
 yet, or the log is away). 404 order_not_found: no order of ours, sending it again does not help.`
 
@@ -48,7 +50,7 @@ type PaymentMessage struct {
 type WebhookAnswer struct {
 	OrderID   string `json:"order_id,omitempty"`
 	Status    string `json:"status,omitempty" enum:"placed,paid,cancelled,expired,rejected"`
-	RefundDue bool   `json:"refund_due" doc:"Money came that the order cannot take: give it back"`
+	RefundDue bool   `json:"refund_due" doc:"Of the order as it is now: some payment of it, not always the one of this message, is due back"`
 	Ignored   bool   `json:"ignored,omitempty" doc:"A type that is not known here: nothing was done"`
 }
 
@@ -57,14 +59,14 @@ type WebhookAnswer struct {
 func (s *Server) paymentWebhook(c echo.Context) error {
 	provider := c.Param("provider")
 	if !s.Providers.Knows(provider) {
-		return refuse(domain.CodeNotFound)
+		return &refusal{Problem: domain.Problem{Code: domain.CodeNotFound}, says: noProvider}
 	}
 	var body bytes.Buffer
 	if err := readRaw(c, &body); err != nil {
 		return err
 	}
 	if err := s.Providers.Verify(provider, c.Request().Header.Get(headerSignature), body.Bytes(), s.Now()); err != nil {
-		return &refusal{Problem: domain.Problem{Code: domain.CodeUnauthenticated, Note: wantSignature}}
+		return &refusal{Problem: domain.Problem{Code: domain.CodeUnauthenticated}, says: wantSignature, challenge: signatureChallenge}
 	}
 	if !isJSON(c.Request().Header) {
 		return errNotJSON()
@@ -95,7 +97,7 @@ func (s *Server) hear(c echo.Context, provider string, m message) (WebhookAnswer
 		Provider: provider, EventID: m.id, PaymentID: m.payment, Order: m.order, Amount: m.amount, Failed: m.failed, Note: m.note,
 	}, commands.Actor{By: "provider:" + provider, TraceID: traceOf(c), Note: m.note})
 	if err != nil {
-		return WebhookAnswer{}, notHeard(err)
+		return WebhookAnswer{}, s.notHeard(err)
 	}
 	s.Log.InfoContext(ctx, "payment heard", "trace_id", traceOf(c), "buyer_id", order.BuyerID, "sale_id", order.SaleID, "order_id", order.ID,
 		"provider", provider, "event_id", m.id, "payment_id", m.payment, "failed", m.failed, "status", order.Status, "refund_due", order.RefundDue)
@@ -104,21 +106,22 @@ func (s *Server) hear(c echo.Context, provider string, m message) (WebhookAnswer
 }
 
 // notHeard says what a provider is to make of an error.
-func notHeard(err error) error {
-	var p *domain.Problem
-	if !errors.As(err, &p) {
-		return err
-	}
-	r := &refusal{Problem: *p}
-	if p.Code == domain.CodeInProgress {
-		r.status, r.wait = http.StatusServiceUnavailable, retryWait()
+func (s *Server) notHeard(err error) error {
+	r := *s.refusalOf(err)
+	switch r.Code {
+	case domain.CodeInProgress:
+		r.status, r.wait, r.says = http.StatusServiceUnavailable, retryWait(), notYetThere
+	case domain.CodeBusy:
+		r.says = notHeardNow
+	case domain.CodeOrderNotFound:
+		r.says = noSuchOrder
 	}
 	for i, f := range r.Fields {
 		if f.Field == "event_id" { // as the command calls it
 			r.Fields[i].Field = "id"
 		}
 	}
-	return r
+	return &r
 }
 
 // webhookOperation describes the webhook, whose handler huma does not know.

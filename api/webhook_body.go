@@ -7,9 +7,18 @@ import (
 	"seckill/domain"
 )
 
-// wantSignature says what is wrong with a message that is not a provider's; never
-// what of it.
-const wantSignature = "The signature is missing, wrong, or not of the last five minutes."
+// What a provider is told, where the sentence of the code is a buyer's.
+const (
+	// wantSignature never says what of it is wrong.
+	wantSignature = "The signature of this message does not fit: it is missing, not of the last five minutes, or not made over these very bytes under a secret that we share."
+	noProvider    = "No payment provider of this name is known here."
+	noSuchOrder   = "No order of ours has this id; sending the message again does not help."
+	notYetThere   = "This order is still being recorded, so the message was not heard; please send it again in a moment."
+	notHeardNow   = "The message was not heard; please send it again in a moment."
+)
+
+// signatureChallenge is what 401 says of how to sign.
+const signatureChallenge = headerSignature + ` realm="payments", algorithm="HMAC-SHA-256"`
 
 // wantName is what an id of a provider must be.
 const wantName = "want 1 to 200 visible ASCII characters"

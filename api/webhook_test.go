@@ -93,9 +93,13 @@ func TestWhatIsNotSignedByTheProviderIsNotLookedAt(t *testing.T) {
 		"old":         payments.Sign(bankSecret, time.Now().Add(-6*time.Minute), []byte(body)),
 		"of tomorrow": payments.Sign(bankSecret, time.Now().Add(6*time.Minute), []byte(body)),
 	} {
-		doc := h.tell(body, time.Now(), headerSignature, signature).problem(401, domain.CodeUnauthenticated)
-		if !strings.Contains(doc["detail"].(string), "signature") {
-			t.Errorf("%s: got %q, want that it is about the signature", name, doc["detail"])
+		got := h.tell(body, time.Now(), headerSignature, signature)
+		doc := got.problem(401, domain.CodeUnauthenticated)
+		if doc["detail"] != wantSignature { // the same for each, and no word of signing in
+			t.Errorf("%s: got %q, want that the signature does not fit", name, doc["detail"])
+		}
+		if challenge := got.Header.Values("WWW-Authenticate"); len(challenge) != 1 || !strings.HasPrefix(challenge[0], headerSignature+" realm=") {
+			t.Errorf("%s: got the challenge %q, want %s", name, challenge, headerSignature)
 		}
 	}
 	// Also what cannot be read is nobody's before it is signed, and a buyer's or an
@@ -164,12 +168,40 @@ func TestAProviderIsToldWhetherToComeAgain(t *testing.T) {
 		h.orders.err = c.err
 		got := h.tell(told(), time.Now())
 		doc := got.problem(c.status, c.code)
+		if detail := doc["detail"].(string); c.status != 422 && !strings.Contains(detail, "message") {
+			t.Errorf("%v: told %q, which is said to a buyer", c.err, detail)
+		}
+		for _, word := range []string{"buy", "You have"} {
+			if strings.Contains(doc["detail"].(string), word) {
+				t.Errorf("%v: told %q, which is said to a buyer", c.err, doc["detail"])
+			}
+		}
+		zh := h.tell(told(), time.Now(), "Accept-Language", "zh").problem(c.status, c.code)["detail"].(string)
+		if strings.Contains(zh, "message") || (c.status != 422 && !strings.Contains(zh, "消息")) {
+			t.Errorf("%v: told %q in Chinese", c.err, zh)
+		}
 		if again := got.Header.Get("Retry-After") != ""; again != (c.status == 503) {
 			t.Errorf("%v: Retry-After %q", c.err, got.Header.Get("Retry-After"))
 		}
 		if fields, ok := doc["errors"].([]any); c.status == 422 && (!ok || fields[0].(map[string]any)["field"] != "id") {
 			t.Errorf("got %v, want the field as the message names it", doc)
 		}
+	}
+}
+
+// TestAMessageHeardBeforeTellsOfTheOrderAsItIs: refund_due is the order's, once any
+// of its payments is due back, so a message sent again is answered with it too.
+func TestAMessageHeardBeforeTellsOfTheOrderAsItIs(t *testing.T) {
+	h := orderHouse(t, domain.OrderStatusPaid)
+	if got := h.tell(told(), time.Now()).json(); got["refund_due"] != false || got["status"] != "paid" {
+		t.Fatalf("got %v, want it paid with nothing due back", got)
+	}
+	h.orders.order.RefundDue = true // another payment of it came
+	if got := h.tell(told(), time.Now()).json(); got["refund_due"] != true || got["status"] != "paid" || got["ignored"] != nil {
+		t.Errorf("sent again: got %v, want the order as it is", got)
+	}
+	if !strings.Contains(string(h.server.document), "not always the one of this") {
+		t.Error("the document does not say whose refund_due it is")
 	}
 }
 

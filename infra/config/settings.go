@@ -36,7 +36,7 @@ type Settings struct {
 	HTTPAddr string `name:"http-addr" env:"SECKILL_HTTP_ADDR" default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where HTTP is served. Default: ${default}; port 0 takes a free one."`
 
 	// AdminAddr is empty when operators use the same address as everybody.
-	AdminAddr string `name:"admin-addr" env:"SECKILL_ADMIN_ADDR" placeholder:"HOST:PORT" help:"Where operators' calls are served, and then nowhere else. Default: with all others."`
+	AdminAddr string `name:"admin-addr" env:"SECKILL_ADMIN_ADDR" placeholder:"HOST:PORT" help:"Where operators' calls and /metrics are served, and then nowhere else. Default: with all others."`
 
 	Deadlines Deadlines `embed:""`
 	Admission Admission `embed:""`
