@@ -83,7 +83,7 @@ type showAnswer struct {
 
 // showSale shows a sale to operators.
 func (s *Server) showSale(ctx context.Context, in *showRequest) (*showAnswer, error) {
-	shown, err := s.Shower.Show(ctx, in.Sale)
+	shown, err := s.Shower.Look(ctx, in.Sale)
 	if err != nil {
 		return nil, err
 	}

@@ -80,6 +80,7 @@ type fakeShower struct {
 	soldOut    bool
 	recovering bool
 	err        error
+	looked     int // how often it was asked for the sale of now
 }
 
 func saleTerms() domain.SaleTerms {
@@ -103,6 +104,13 @@ func (f *fakeShower) Show(_ context.Context, id string) (commands.SaleAnswer, er
 		FoldedSale: commands.FoldedSale{Sale: domain.Sale{ID: id, Version: 3, TermsVersion: 2, Terms: saleTerms()}},
 		State:      domain.SaleStateOpen, ServerTime: time.Now(), SoldOut: map[string]bool{"shoe-42": f.soldOut}, Recovering: f.recovering,
 	}, nil
+}
+
+func (f *fakeShower) Look(ctx context.Context, id string) (commands.SaleAnswer, error) {
+	f.mu.Lock()
+	f.looked++
+	f.mu.Unlock()
+	return f.Show(ctx, id)
 }
 
 func (f *fakeShower) List(ctx context.Context) ([]commands.SaleAnswer, error) {

@@ -42,6 +42,8 @@ type Providers interface {
 // Shower shows sales as buyers see them.
 type Shower interface {
 	Show(ctx context.Context, id string) (commands.SaleAnswer, error)
+	// Look is Show as the log has the sale now.
+	Look(ctx context.Context, id string) (commands.SaleAnswer, error)
 	List(ctx context.Context) ([]commands.SaleAnswer, error)
 }
 

@@ -113,6 +113,7 @@ func TestARevisionChangesWhatItNamesAndLeavesTheRest(t *testing.T) {
 		`{"version":2,"opens_at":"2026-11-11T00:00:00"}`:              "opens_at",
 		`{"version":2,"items":[{"sku":"shoe-42","price":"dear"}]}`:    "items[0].price",
 		`{"version":2,"items":[{"sku":"shoe-42","currency":"yuan"}]}`: "items[0].currency",
+		`{"version":2,"items":[{"sku":"hat","price":"dear"}]}`:        "items[0].price", // not its currency, which is the sale's
 		`{"version":2,"colour":"red"}`:                                "colour",
 	} {
 		if bad := h.admin(http.MethodPut, onSale, body).reasons(); bad[field] == "" {
@@ -120,4 +121,7 @@ func TestARevisionChangesWhatItNamesAndLeavesTheRest(t *testing.T) {
 		}
 	}
 	h.ask(http.MethodPut, onSale, `{"version":2}`).problem(http.StatusForbidden, domain.CodeForbidden)
+	if got := h.admin(http.MethodGet, onSale, ""); got.Status != http.StatusOK || h.shower.looked != 1 {
+		t.Errorf("read afterwards: got %d, asked for the sale of now %d times, want once", got.Status, h.shower.looked)
+	}
 }

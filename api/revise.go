@@ -11,7 +11,8 @@ import (
 
 const reviseDescription = "Changes what the body names; what it leaves out stays as it is. `version` is the sale's that its author saw: 409 `version_conflict` when it is another by now, also for one of two who change at once. " +
 	"While the sale is scheduled everything may change but its items' SKUs and stock, the quantities of tranches (not their times), and its buckets; once it has opened by the gate's clock only closes_at and the titles (422). " +
-	"A closes_at that is over, sent alone, ends the sale like close. For the few milliseconds of a change that takes something away purchases are 503 `paused`. A sale that is over is 410."
+	"A closes_at that is over, sent alone, ends the sale like close: its state is ended, and the closes_at that was planned stays in its terms. For the few milliseconds of a change that takes something away purchases are 503 `paused`. A sale that is over is 410. Operators read on every node at once what was changed; " +
+	"what buyers read may be a second old, and another in a cache on the way."
 
 // RevisionBody is what an operator wants to be otherwise about a sale. What is left
 // out stays as it is.
@@ -38,7 +39,7 @@ type ItemRevisionBody struct {
 	SKU       string        `json:"sku" doc:"As it is"`
 	Title     *string       `json:"title,omitempty"`
 	Price     *string       `json:"price,omitempty" doc:"Decimal" example:"19.90"`
-	Currency  *string       `json:"currency,omitempty" doc:"ISO 4217" example:"CNY"`
+	Currency  *string       `json:"currency,omitempty" doc:"ISO 4217; the sale's when left out" example:"CNY"`
 	Stock     *int64        `json:"stock,omitempty" minimum:"0" maximum:"2147483647" doc:"As it is: units are released, not changed"`
 	Release   []TrancheBody `json:"release,omitempty" maxItems:"100" doc:"Other times for the same quantities, until the sale opens"`
 	Overdraft *int64        `json:"overdraft,omitempty" minimum:"0" maximum:"2147483647"`
@@ -86,6 +87,9 @@ func (r *reader) items(asked []ItemRevisionBody, have []domain.ItemTerms) []doma
 	for i, a := range asked {
 		at := func(name string) string { return fmt.Sprintf("items[%d].%s", i, name) }
 		item := domain.ItemTerms{SKU: a.SKU}
+		if len(have) > 0 { // all items of a sale have one
+			item.Price.Currency = have[0].Price.Currency
+		}
 		if n := slices.IndexFunc(have, func(h domain.ItemTerms) bool { return h.SKU == a.SKU }); n >= 0 {
 			item = have[n]
 		}

@@ -2,6 +2,7 @@ package commands
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -55,6 +56,22 @@ const (
 // Show gives one sale. While a lane of it recovers, an open sale shows paused.
 func (s *Shower) Show(ctx context.Context, id string) (SaleAnswer, error) {
 	sale, err := s.Sales.Get(ctx, id)
+	if err != nil {
+		return SaleAnswer{}, err
+	}
+	return s.show(ctx, sale), nil
+}
+
+// Look is Show as the log has the sale now, whichever process changed it last: for
+// operators, who read what they wrote. While the log is away it is Show.
+func (s *Shower) Look(ctx context.Context, id string) (SaleAnswer, error) {
+	if _, err := domain.ParseSaleID(id); err != nil {
+		return SaleAnswer{}, errNoSale()
+	}
+	sale, err := s.Sales.Fold(ctx, id)
+	if errors.Is(err, eventstore.ErrUnavailable) {
+		return s.Show(ctx, id)
+	}
 	if err != nil {
 		return SaleAnswer{}, err
 	}
