@@ -59,6 +59,9 @@ function itemLine(li, item, s, why) {
   select.disabled = why !== '' && why !== 'wait';
   set(button, say(why ? 'buy.' + why : 'buy'));
   li.classList.toggle('gone', why === 'sold_out');
+  const next = li.querySelector('.next');
+  next.hidden = !item.sold_out || !item.next_release_at;
+  if (!next.hidden) set(next, say('next', { time: when(item.next_release_at) }));
 }
 
 // clock shows the countdown: kind wait, scheduled, own, late, open or ended.

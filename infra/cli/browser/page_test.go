@@ -24,6 +24,7 @@ func TestTheBuyerPage(t *testing.T) {
 	for name, sees := range map[string]func(*testing.T, *shop){
 		"counts down by the server's time with a clock an hour behind":           func(t *testing.T, s *shop) { countsDown(t, s, -time.Hour) },
 		"counts down by the server's time with a clock an hour ahead":            func(t *testing.T, s *shop) { countsDown(t, s, time.Hour) },
+		"opens in time on a device that slept":                                   opensAfterSleep,
 		"asks twice at most before the opening, also when nobody answers":        asksTwice,
 		"keeps its version through everything but what it says":                  keepsItsVersion,
 		"can be written to files for a CDN":                                      isWritten,
@@ -64,6 +65,26 @@ func countsDown(t *testing.T, s *shop, skew time.Duration) {
 	falling := slices.IsSortedFunc(counts, func(a, b string) int { return strings.Compare(b, a) })
 	if !falling || len(counts) > 8 || counts[0] > "00:00:07" {
 		t.Errorf("the countdown went %v, want it to fall from 6 s", counts)
+	}
+}
+
+// opensAfterSleep lets performance.now() stand still for a time, as it does while a
+// device sleeps.
+func opensAfterSleep(t *testing.T, s *shop) {
+	t.Parallel()
+	opens := time.Now().Add(8 * time.Second)
+	sale := s.sale(t, opens, nil, item("a", 5))
+	w := s.open(t, sale, tabOptions{buyer: "sleepy", script: `window.stood = 0;
+		const real = performance.now.bind(performance);
+		performance.now = () => real() + 1e6 - window.stood;`})
+	w.await(phase, "scheduled")
+	w.text("window.stood = 120000")
+	w.await(phase, "open")
+	if now := time.Now(); now.Before(opens.Add(-time.Second)) {
+		t.Errorf("the page opened %s before the sale", opens.Sub(now))
+	}
+	if n := s.proxy.of(sale).before(opens); n > 2 {
+		t.Errorf("got %d calls of the API before the opening, want 2 at most", n)
 	}
 }
 

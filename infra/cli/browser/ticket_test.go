@@ -73,24 +73,23 @@ func (s *shop) holding(t *testing.T, sale, buyer, change string) *tab {
 }
 
 func replacesTheOld(t *testing.T, s *shop) {
-	sale := s.ticketed(t, time.Now().Add(6*time.Second), 5)
-	w := s.holding(t, sale, "slow", `k.expires = new Date(Date.now() + 1000).toISOString(); k.ticket = 'x'.repeat(34)`)
-	w.press("a")
-	w.await(outcome, "placed")
-	wire := s.proxy.of(sale)
-	if tickets, purchases := wire.count("tickets"), len(wire.keys()); tickets != 2 || purchases != 1 {
-		t.Errorf("got %d calls for tickets and %d purchases, want 2 and 1", tickets, purchases)
-	}
+	s.replaces(t, `k.expires = new Date(Date.now() + 1000).toISOString(); k.ticket = 'x'.repeat(34)`, 1)
 }
 
 func replacesTheRefused(t *testing.T, s *shop) {
+	s.replaces(t, `k.ticket = 'x'.repeat(34)`, 2)
+}
+
+// replaces lets a buyer press with a ticket that is no good any more.
+func (s *shop) replaces(t *testing.T, change string, purchases int) {
+	t.Helper()
 	sale := s.ticketed(t, time.Now().Add(6*time.Second), 5)
-	w := s.holding(t, sale, "odd", `k.ticket = 'x'.repeat(34)`)
+	w := s.holding(t, sale, "odd", change)
 	w.press("a")
 	w.await(outcome, "placed")
 	wire := s.proxy.of(sale)
-	if tickets, purchases := wire.count("tickets"), len(wire.keys()); tickets != 2 || purchases != 2 {
-		t.Errorf("got %d calls for tickets and %d purchases, want 2 of each", tickets, purchases)
+	if tickets, sent := wire.count("tickets"), len(wire.keys()); tickets != 2 || sent != purchases {
+		t.Errorf("got %d calls for tickets and %d purchases, want 2 and %d", tickets, sent, purchases)
 	}
 }
 
