@@ -95,6 +95,9 @@ func run(args []string, c console) (code int) {
 	if err != nil {
 		return c.fail(&usageError{err: withHelp(err)})
 	}
+	if err := wrongID(parsed); err != nil {
+		return c.fail(err)
+	}
 	c.settings = p.Settings
 	return c.fail(parsed.Run(c))
 }
