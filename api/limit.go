@@ -18,8 +18,8 @@ type Limits interface {
 	// pass if wait is 0, else another one may after wait. It must answer soon,
 	// whatever store is away.
 	Take(ctx context.Context, endpoint, buyer string) (wait time.Duration)
-	// Look shows the limits and whom they refused.
-	Look() LimitsView
+	// Look shows the limits of this node, and whom any node refused.
+	Look(ctx context.Context) LimitsView
 }
 
 // noLimits is used where nothing is limited.
@@ -27,7 +27,7 @@ type noLimits struct{}
 
 func (noLimits) Take(context.Context, string, string) time.Duration { return 0 }
 
-func (noLimits) Look() LimitsView {
+func (noLimits) Look(context.Context) LimitsView {
 	return LimitsView{Endpoints: []EndpointLimit{}, Marked: []LimitMark{}}
 }
 
@@ -40,13 +40,15 @@ const (
 // LimitedEndpoints lists the endpoints that have limits.
 func LimitedEndpoints() []string { return []string{limitPurchases, limitPolls} }
 
-// LimitsView is what operators see of the limits of one node.
+// LimitsView is what operators see of the limits of one node, and of whom all nodes
+// refused.
 type LimitsView struct {
-	Node      string          `json:"node" doc:"Which process this is of: marks are kept by each node"`
+	Node      string          `json:"node" doc:"Which process answers"`
 	Endpoints []EndpointLimit `json:"endpoints" nullable:"false"`
 	Shared    bool            `json:"shared" doc:"false: the store of limits is away, and each node holds the limits by itself"`
-	Marked    []LimitMark     `json:"marked" nullable:"false" doc:"Buyers who were refused in the last ten minutes, most refused first; nothing but the limit itself holds them"`
-	Unlisted  int64           `json:"unlisted" doc:"Refusals that found no room in the list"`
+	AllNodes  bool            `json:"all_nodes" doc:"false: only the marks of the node that answers are known"`
+	Marked    []LimitMark     `json:"marked" nullable:"false" doc:"Buyers who were refused in the last ten minutes, most refused first, by each node the most refused 200; nothing but the limit itself holds them"`
+	Unlisted  int64           `json:"unlisted" doc:"Refusals at the node that answers that found no room in its list"`
 }
 
 // EndpointLimit is what one endpoint takes in a second.
@@ -59,6 +61,7 @@ type EndpointLimit struct {
 // LimitMark is a buyer who asked too often.
 type LimitMark struct {
 	BuyerID  string    `json:"buyer_id"`
+	Node     string    `json:"node" doc:"Which process refused"`
 	Endpoint string    `json:"endpoint" enum:"purchases,polls"`
 	Refused  int64     `json:"refused" doc:"Requests refused since first_at"`
 	FirstAt  time.Time `json:"first_at"`
@@ -80,14 +83,14 @@ func (s *Server) limit(c echo.Context, endpoint, buyer string) error {
 
 const pathLimits = "/api/v1/admin/limits"
 
-const limitsDescription = "The limits of the node that answers, and the buyers whom it refused in the last ten minutes. A mark blocks nothing: it says whom to look at."
+const limitsDescription = "The limits of the node that answers, and the buyers whom any node refused in the last ten minutes, as it told within the last second. A mark blocks nothing: it says whom to look at."
 
 type limitsAnswer struct {
 	Body LimitsView
 }
 
-func (s *Server) showLimits(_ context.Context, _ *struct{}) (*limitsAnswer, error) {
-	return &limitsAnswer{Body: s.Limits.Look()}, nil
+func (s *Server) showLimits(ctx context.Context, _ *struct{}) (*limitsAnswer, error) {
+	return &limitsAnswer{Body: s.Limits.Look(ctx)}, nil
 }
 
 // limitsOperation describes the operators' look at the limits.

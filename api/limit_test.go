@@ -49,7 +49,7 @@ func (l *testLimits) move(d time.Duration) {
 	l.at = l.at.Add(d)
 }
 
-func (l *testLimits) Look() LimitsView {
+func (l *testLimits) Look(context.Context) LimitsView {
 	v := LimitsView{Node: "test", Endpoints: []EndpointLimit{{Endpoint: limitPurchases, PerBuyer: 5}}, Marked: []LimitMark{}}
 	marks, _ := l.Marks().List()
 	for _, m := range marks {
@@ -123,7 +123,7 @@ func (f limitsFunc) Take(_ context.Context, endpoint, buyer string) time.Duratio
 	return f(endpoint, buyer)
 }
 
-func (limitsFunc) Look() LimitsView { return LimitsView{} }
+func (limitsFunc) Look(context.Context) LimitsView { return LimitsView{} }
 
 // from sends a purchase of a buyer from an address, without a network.
 func (h *house) from(address, buyer string) int {

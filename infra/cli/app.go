@@ -99,6 +99,7 @@ func (c console) openApp(ctx context.Context, log *slog.Logger) (_ *app, err err
 		Node: nodeName(c.settings.Node), Store: uint8(id.Store), Keys: OrderKeys(id), Now: time.Now, Random: rand.Reader,
 		NewID: func() uuid.UUID { return uuid.Must(uuid.NewV7()) }, Log: log, Step: crash.At,
 	}
+	a.metrics.Node(a.env.Node)
 	a.uuid = id.UUID.String()
 	if err := a.openLog(); err != nil {
 		return nil, err
@@ -172,10 +173,10 @@ func (a *app) assemble() error {
 		Env: a.env, View: a.sale.database, Changes: a.projector.Changes(), Log: a.sale.database, Gate: a.sale.gate, Journal: a.gate, Lost: lost, Holds: a.kept.Holds,
 	}
 	a.newMembers()
-	a.tally = commands.NewTally(a.env, a.sales, a.sink, commands.TallyOptions{})
 	if err := a.newTickets(); err != nil {
 		return err
 	}
+	a.tally = commands.NewTally(a.env, a.sales, a.sink, commands.TallyOptions{})
 	a.clock = commands.NewGateClock(a.env, a.gate)
 	a.orders = &commands.Orders{Env: a.env, Log: a.sink, Follow: a.follower, Finder: a.finder}
 	a.purchaser = commands.NewPurchaser(a.env, a.sales, a.sale.gate, a.finder, a.kept, a.purchaserOptions())

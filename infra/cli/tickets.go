@@ -6,7 +6,9 @@ import (
 	"time"
 
 	"seckill/commands"
+	"seckill/infra/guard"
 	"seckill/infra/members"
+	"seckill/infra/obs"
 	"seckill/infra/tickets"
 )
 
@@ -32,7 +34,10 @@ func (a *app) newTickets() error {
 		return err
 	}
 	a.onClose(func(context.Context) error { return book.Close() })
-	a.tickets = &commands.Tickets{Env: a.env, Sales: a.sales, Members: a.knownMembers, Book: book, Gate: a.gate, Guards: a.sink, Budget: ticketBudget}
+	guarded := guard.NewTickets(book, a.log)
+	a.metrics.Breaker("tickets", guarded.State)
+	a.metrics.Pool("redis_tickets", func() obs.PoolStats { return redisStats(*book.Stats()) })
+	a.tickets = &commands.Tickets{Env: a.env, Sales: a.sales, Members: a.knownMembers, Book: guarded, Gate: a.gate, Guards: a.sink, Budget: ticketBudget}
 	if work := a.settings.TicketPoW; work > 0 {
 		a.tickets.Puzzle = commands.NewPuzzles(a.env, int64(work))
 	}

@@ -11,5 +11,8 @@
 // unknown outcome is never taken for a failed one. A caller who gives up, and a
 // purchase that waited too long in our own queue, say nothing against a store.
 //
+// The book of tickets has a breaker, too: while it rests nobody gets a ticket. The
+// limits per buyer keep one of their own (infra/limits), which lets pass.
+//
 // It refuses to guard what records, recovers and repairs: that goes on trying.
 package guard

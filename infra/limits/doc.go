@@ -2,8 +2,8 @@
 //
 // It owns the sliding windows of a process (Window per buyer, Total for all), the
 // log of a buyer's attempts that several nodes share through Redis (Shared,
-// Store, scripts/take.lua), and the marks of those who were refused (Marks). Gate
-// puts them together per endpoint.
+// Store, scripts/take.lua), and the marks of those who were refused (Marks), which
+// nodes tell each other (Board). Gate puts them together per endpoint.
 //
 // It promises: a window is a window, not a bucket. In no stretch of its length do
 // more attempts of a buyer pass than the limit. Refused attempts do not count, so

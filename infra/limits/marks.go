@@ -10,12 +10,12 @@ import (
 
 // Mark says that a buyer asked too often. It is for people to look at.
 type Mark struct {
-	Buyer    string
-	Endpoint string
-	Refused  int64 // attempts refused since First
-	First    time.Time
-	Last     time.Time
-	Until    time.Time // when it is forgotten, if nothing more is refused
+	Buyer    string    `json:"buyer"`
+	Endpoint string    `json:"endpoint"`
+	Refused  int64     `json:"refused"` // attempts refused since First
+	First    time.Time `json:"first"`
+	Last     time.Time `json:"last"`
+	Until    time.Time `json:"until"` // when it is forgotten, if nothing more is refused
 }
 
 // Bounds of the marks of a process.
@@ -33,6 +33,7 @@ type Marks struct {
 	mu       sync.Mutex
 	marks    map[markKey]*Mark
 	unlisted int64
+	changes  int64
 	swept    time.Time
 }
 
@@ -60,6 +61,7 @@ func (m *Marks) Add(endpoint, buyer string) (fresh bool) {
 		fresh = true
 	}
 	mark.Refused++
+	m.changes++
 	mark.Last, mark.Until = now, now.Add(markFor)
 	return fresh
 }
@@ -95,6 +97,13 @@ func (m *Marks) List() (marks []Mark, unlisted int64) {
 		return cmp.Or(cmp.Compare(b.Refused, a.Refused), strings.Compare(a.Buyer, b.Buyer), strings.Compare(a.Endpoint, b.Endpoint))
 	})
 	return marks, m.unlisted
+}
+
+// changed counts the refusals that were noted.
+func (m *Marks) changed() int64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.changes
 }
 
 // Size is how many marks there are, those of a moment ago included.

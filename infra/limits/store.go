@@ -143,6 +143,9 @@ func (s *Store) Close() error {
 	return s.client.Close()
 }
 
+// Stats shows the connections.
+func (s *Store) Stats() *redis.PoolStats { return s.client.PoolStats() }
+
 // Up tells whether the store answered when it was last asked.
 func (s *Store) Up() bool { return s.up.Load() }
 

@@ -9,8 +9,8 @@ import (
 
 // Label values of what stands between requests and stores.
 var (
-	poolNames  = [...]string{"postgres_sale", "postgres", "redis_sale", "redis"}
-	storeNames = [...]string{"postgres", "redis"}
+	poolNames  = [...]string{"postgres_sale", "postgres", "redis_sale", "redis", "redis_limits", "redis_tickets"}
+	storeNames = [...]string{"postgres", "redis", "limits", "tickets"}
 )
 
 // PoolStats is how a pool of connections stands.
@@ -107,14 +107,16 @@ func (m *Metrics) Admission(ask func() AdmissionStats) {
 	m.guards.admission = ask
 }
 
-// Breaker shows the breaker of a store from now on: postgres or redis.
+// Breaker shows the breaker of a store from now on: postgres, redis, limits or
+// tickets.
 func (m *Metrics) Breaker(store string, state func() int) {
 	m.guards.mu.Lock()
 	defer m.guards.mu.Unlock()
 	m.guards.breakers[store] = state
 }
 
-// Pool shows a pool from now on: postgres_sale, postgres, redis_sale or redis.
+// Pool shows a pool from now on: postgres_sale, postgres, redis_sale, redis,
+// redis_limits or redis_tickets.
 func (m *Metrics) Pool(name string, ask func() PoolStats) {
 	m.guards.mu.Lock()
 	defer m.guards.mu.Unlock()
