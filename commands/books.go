@@ -31,8 +31,12 @@ type books struct {
 	// lists are the buyers whose list in the gate names an order that may be of somebody
 	// else, by order.
 	lists map[string][]string
-	stock map[string]ViewStock     // what stock_log must sum to, by SKU
-	count map[countsKey]ViewCounts // what sale_summary must count
+	// strays are keys and tickets in the gate that name no order of their bucket; twice
+	// are the orders that two of a kind name.
+	strays []strayUse
+	twice  map[string]bool
+	stock  map[string]ViewStock     // what stock_log must sum to, by SKU
+	count  map[countsKey]ViewCounts // what sale_summary must count
 	// overdraft is the most that the terms ever let a stock stream go below zero.
 	overdraft map[string]int64
 }
@@ -114,6 +118,9 @@ type orderBook struct {
 	units  int64
 	digest uint64 // OrderDigest
 	key    uint64 // keyDigest
+	ticket uint64 // keyDigest, with no body
+	// gateKey and gateTicket are what the gate was seen to have of them; 0 for none.
+	gateKey, gateTicket uint64
 	// ordinal is the place among its buyer's orders that its event tells.
 	ordinal int32
 	status  status
@@ -177,7 +184,7 @@ func (s status) live() bool { return domain.Order{Status: s.domain()}.Standing()
 func newBooks(sale FoldedSale) *books {
 	b := &books{
 		stocks: map[string]*stockBook{}, orders: map[string]*orderBook{}, unread: map[string]*UnreadableError{},
-		sale: map[int64]eventstore.Hash{}, fields: map[int64][]SaleField{}, lists: map[string][]string{}, stock: map[string]ViewStock{}, count: map[countsKey]ViewCounts{},
+		sale: map[int64]eventstore.Hash{}, fields: map[int64][]SaleField{}, lists: map[string][]string{}, twice: map[string]bool{}, stock: map[string]ViewStock{}, count: map[countsKey]ViewCounts{},
 		overdraft: map[string]int64{},
 	}
 	b.guards = map[string]guardSeen{}

@@ -47,6 +47,7 @@ func (b *books) scanned(place domain.Place, page OrdersPage) {
 			o.buyer = s.Buyer
 		}
 	}
+	b.used(place, page.Uses)
 	for _, list := range page.Buyers {
 		for _, id := range list.Orders {
 			o := b.order(id)

@@ -90,6 +90,9 @@ func (c *stockCut) counts(e stockEntry, version int64) (left int64) {
 func (b *books) addHold(s *stockBook, r *eventstore.Record, ev domain.Event) {
 	o := b.order(r.OrderID)
 	o.now = o.now.after(ev)
+	if reserved, ok := ev.(*domain.StockReserved); ok {
+		o.ticket = keyDigest(reserved.Ticket, "")
+	}
 	if s.seen != nil && r.Version <= s.seen.before {
 		o.then = o.now
 	}

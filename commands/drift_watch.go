@@ -15,13 +15,19 @@ const AlarmDrift = "drift"
 
 // DriftWatch reconciles every sale again and again. It pauses a sale, for the
 // reason drift, while a finding stands by which units may be sold that do not
-// exist, and takes that reason away when none is left. It repairs nothing.
+// exist, and takes that reason away when none is left. Of repairs it does one alone,
+// for an accepted order must not stay undecided: see Settle.
 type DriftWatch struct {
 	Env   *Env
 	Sales *Sales
 	// Reconcile reports on one sale; see Reconciler.
 	Reconcile func(ctx context.Context, sale string) (ReconcileReport, error)
 	Operator  DriftOperator
+	// Settle decides the orders of a sale that the gate alone knows, and reports what is
+	// left; see Repairer. Nil: they wait for a person.
+	Settle func(ctx context.Context, sale string, actor Actor) (ReconcileReport, error)
+	// Hurry lets the next round begin at once; may be nil.
+	Hurry <-chan struct{}
 	// Every is the pause between rounds.
 	Every time.Duration
 	// Alarm is called for what a person must look at, Told after each round; both may
@@ -69,12 +75,23 @@ const driftActor = "reconciliation"
 
 // Run goes on until ctx ends.
 func (w *DriftWatch) Run(ctx context.Context) error {
-	for pause(ctx, min(w.Every, driftFirst)); ctx.Err() == nil; pause(ctx, w.Every) {
+	for w.rest(ctx, min(w.Every, driftFirst)); ctx.Err() == nil; w.rest(ctx, w.Every) {
 		if _, err := w.Round(ctx); err != nil && ctx.Err() == nil {
 			w.Env.Log.Warn("books not compared; tried again", "error", err)
 		}
 	}
 	return nil
+}
+
+// rest waits for d, for Hurry, or until ctx ends.
+func (w *DriftWatch) rest(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-w.Hurry:
+	case <-t.C:
+	}
 }
 
 // Round looks at every sale whose turn it is, once. It is not safe for concurrent
@@ -118,6 +135,10 @@ func (r DriftRound) sum() int {
 func (w *DriftWatch) look(ctx context.Context, sale FoldedSale, round *DriftRound) {
 	now := w.Env.Now()
 	report, err := w.Reconcile(ctx, sale.ID)
+	if err == nil && len(report.Sales) > 0 && w.Settle != nil && slices.ContainsFunc(report.Sales[0].Findings, Finding.settles) {
+		w.raise(sale.ID, report.Sales[0])
+		report, err = w.Settle(ctx, sale.ID, Actor{By: driftActor, Note: "its entry left the journal before it was recorded"})
+	}
 	if err != nil || len(report.Sales) == 0 {
 		round.Closed++
 		if !errors.Is(err, ErrNoCut) {

@@ -33,11 +33,7 @@ func (r *reconciliation) judgeClaims(ctx context.Context) error {
 			r.doubtful[o.buyer] = true
 		}
 	}
-	n := 0
-	for _, buyer := range slices.Sorted(maps.Keys(r.doubtful)) {
-		if n++; n > maxSuspects {
-			return nil
-		}
+	for _, buyer := range r.few(slices.Sorted(maps.Keys(r.doubtful)), "buyers' claims") {
 		account, err := readAccount(ctx, r.Log, eventstore.ClaimKey{SaleID: r.sale.ID, BuyerID: buyer}, r.ordersOf(buyer))
 		var unread *UnreadableError
 		if errors.As(err, &unread) {

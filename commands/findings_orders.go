@@ -11,10 +11,6 @@ import (
 	"seckill/eventstore"
 )
 
-// maxSuspects bounds how many orders of a sale are looked at again in one run. A
-// gate that is wrong about more is wrong as a whole.
-const maxSuspects = 2000
-
 // suspectsPage bounds how many orders one script looks at.
 const suspectsPage = 100
 
@@ -26,25 +22,25 @@ type stranded map[string]int64
 // what that explains of the gate's accounts.
 func (r *reconciliation) judgeOrders(ctx context.Context) (stranded, error) {
 	byPlace := map[domain.Place][]OrderOf{}
-	n := 0
 	for _, c := range r.books.cuts {
 		byPlace[c.place] = nil
 	}
+	var suspects []string
 	for _, id := range slices.Sorted(maps.Keys(r.books.orders)) {
 		o := r.books.orders[id]
-		place := domain.Place{Store: r.Env.Store, Sale: r.sale.ID, Bucket: int(o.bucket)}
+		place := r.placeOf(o)
 		_, looked := byPlace[place]
 		if looked && o.status == 0 && o.now.letter == 0 && o.inGate() && foreign(id, place) {
 			r.report.found(strangeOrder(id, o, place))
 			continue
 		}
-		if !looked || !o.suspect() || r.books.unread[domain.OrderStream(id)] != nil || !PlainID(id) {
-			continue
+		if looked && o.suspect() && r.books.unread[domain.OrderStream(id)] == nil && PlainID(id) {
+			suspects = append(suspects, id)
 		}
-		if n++; n > maxSuspects {
-			break
-		}
-		byPlace[place] = append(byPlace[place], OrderOf{Order: id, Buyer: o.buyer})
+	}
+	for _, id := range r.few(suspects, "orders") {
+		o := r.books.orders[id]
+		byPlace[r.placeOf(o)] = append(byPlace[r.placeOf(o)], OrderOf{Order: id, Buyer: o.buyer})
 	}
 	off := stranded{}
 	for _, c := range r.books.cuts {
@@ -93,20 +89,15 @@ func (r *reconciliation) lookAgain(ctx context.Context, c cut, page []OrderOf, o
 
 // recordsOf reads records whose every purchase is recorded.
 func (r *reconciliation) recordsOf(ctx context.Context, c cut, page []OrderOf) (GateRecords, error) {
-	for deadline := r.Env.Now().Add(r.opts.Patience); ; pause(ctx, cutPause) {
-		records, err := r.Gate.Records(ctx, c.place, c.skus, page)
-		if err != nil {
-			return records, fmt.Errorf("look at %d orders in the gate: %w", len(page), err)
+	var records GateRecords
+	err := r.recordedLook(ctx, c, func() (Peeked, error) {
+		var err error
+		if records, err = r.Gate.Records(ctx, c.place, c.skus, page); err != nil {
+			return Peeked{}, fmt.Errorf("look at %d orders in the gate: %w", len(page), err)
 		}
-		if records.open() {
-			if ok, err := r.awaitRecorded(ctx, c.place.Lane(), records.Lane); err != nil || ok {
-				return records, err
-			}
-		}
-		if r.Env.Now().After(deadline) || ctx.Err() != nil {
-			return records, ErrNoCut
-		}
-	}
+		return records.Peeked, nil
+	})
+	return records, err
 }
 
 // orderFacts is what the log says of one order.

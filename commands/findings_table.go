@@ -15,6 +15,8 @@ const (
 	FindingSaleRecord  = "sale_record_off_log"
 	FindingStranded    = "reserved_never_recorded"
 	FindingOrphan      = "orphan_buyer_record"
+	FindingKey         = "key_off_log"
+	FindingTicket      = "ticket_off_log"
 	FindingOverdue     = "journal_overdue"
 	FindingGuard       = "guard_off_log"
 	FindingOversold    = "oversold"
@@ -28,6 +30,7 @@ const (
 	FindingSummary     = "summary_mismatch"
 	FindingParked      = "parked_sequence"
 	FindingUnread      = "event_unreadable"
+	FindingMore        = "more_suspects"
 )
 
 // Finding is one way in which the books do not agree. Cause is what most likely
@@ -60,6 +63,7 @@ type about struct {
 	orders        []string       // of the buyer
 	seen          []string       // items, in the order of record.Holds
 	entry         domain.EntryID // of that order
+	uses          []ScannedUse   // that name that order
 	strange       bool           // the log can decide nothing about it
 }
 
@@ -103,6 +107,8 @@ var findingForms = [...]findingForm{
 	{FindingSaleRecord, "somebody wrote into the gate", repairSale, bySale, true},
 	{FindingStranded, "a purchase that the gate accepted left its journal before it was recorded", "records the order, or rejects it and gives its units back where it cannot be kept", byOrder, false},
 	{FindingOrphan, "the gate kept the record of a purchase and lost its units", "rejects the order as lost, so that its buyer may buy again", byOrder, false},
+	{FindingKey, "somebody wrote into the gate", repairRestart, byRestart, false},
+	{FindingTicket, "somebody wrote into the gate", repairRestart, byRestart, false},
 	{FindingOverdue, "no recorder runs, or it stops at this entry", "recovers the lane, which records what its journal holds", byLane, false},
 	{FindingGuard, "somebody wrote the guard by hand", "writes the guard from its stream", byGuard, true},
 	{FindingOversold, "the log was written around its guard", "nothing: decide which buyers to tell, and cancel their orders (docs/runbook.md)", byPerson, false},
@@ -116,6 +122,7 @@ var findingForms = [...]findingForm{
 	{FindingSummary, "somebody changed the view by hand", "folds sale_summary again from the log", byRebuild, false},
 	{FindingParked, "a view could not apply an event", "tries the sequence again", byRetry, false},
 	{FindingUnread, "a newer version of this program wrote the event", "nothing: use the version that wrote it, or look at the event with replay", byPerson, false},
+	{FindingMore, "much is wrong, or was written while the stores were read", "nothing: run it again when the other findings are mended; it looks at the next ones then", byPerson, false},
 }
 
 // FindingKinds lists every kind, for metrics that must exist from the start.

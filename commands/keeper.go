@@ -44,6 +44,9 @@ type KeeperOptions struct {
 	Wait time.Duration
 	// Alarm is called when a lane was recovered or could not be; may be nil.
 	Alarm func(Alarm)
+	// Broken is called when a lane was recovered whose journal had lost or changed an
+	// entry: its purchases are in the gate's record alone then. May be nil.
+	Broken func(lane int)
 }
 
 func (o KeeperOptions) withDefaults() KeeperOptions {
@@ -53,6 +56,9 @@ func (o KeeperOptions) withDefaults() KeeperOptions {
 	o.Wait = orDefault(o.Wait, 5*time.Second)
 	if o.Alarm == nil {
 		o.Alarm = func(Alarm) {}
+	}
+	if o.Broken == nil {
+		o.Broken = func(int) {}
 	}
 	return o
 }
@@ -208,11 +214,8 @@ func (k *Keeper) share(all []saleBucket) []saleBucket {
 // healthy tells whether a lane sells and agrees with its cursor, as far as a
 // look tells; the recorder checks every entry.
 func (k *Keeper) healthy(s LaneState, c eventstore.Cursor) bool {
-	k.mu.Lock()
-	suspect := k.suspect[c.Lane]
-	k.mu.Unlock()
 	switch {
-	case suspect, !s.Selling(), c.Epoch == 0, s.Epoch != c.Epoch, s.N < c.N:
+	case k.suspects(c.Lane), !s.Selling(), c.Epoch == 0, s.Epoch != c.Epoch, s.N < c.N, torn(s, c):
 		return false
 	}
 	return s.N != c.N || s.Digest == c.Digest
@@ -276,7 +279,11 @@ func (k *Keeper) ensureLane(ctx context.Context, lane int) error {
 	if k.healthy(state, cursors[0]) {
 		return nil
 	}
+	broken := k.broken(state, cursors[0])
 	_, err = k.recoverNow(ctx, lane, state, recoveryWish{})
+	if err == nil && broken {
+		k.opts.Broken(lane)
+	}
 	return err
 }
 

@@ -29,10 +29,33 @@ type ScannedHold struct {
 	Buyer    string
 }
 
+// Use names an idempotency key, or a ticket, as a sale's record has it.
+type Use struct {
+	Ticket bool
+	Name   string
+}
+
+// String names it for people.
+func (u Use) String() string {
+	if u.Ticket {
+		return "ticket " + u.Name
+	}
+	return "idempotency key " + u.Name
+}
+
+// ScannedUse is the order that a record has for a key, or that used a ticket up; ""
+// for none. Body is the digest of the body that the key came with.
+type ScannedUse struct {
+	Use
+	Order string
+	Body  string
+}
+
 // OrdersPage is a part of what a sale's record holds. Next is "" at the end.
 type OrdersPage struct {
 	Orders []ScannedOrder
 	Buyers []ScannedBuyer
+	Uses   []ScannedUse
 	Next   string
 }
 
@@ -59,6 +82,18 @@ type GateRecords struct {
 	Orders []GateRecord // in the order asked for
 }
 
+// GateUse is what a record has of a key or ticket, and of the order that it names.
+type GateUse struct {
+	ScannedUse
+	State GateOrderState // of that order; OrderUnknown where the record has none
+}
+
+// GateUses is what a gate held at one moment.
+type GateUses struct {
+	Peeked
+	Uses []GateUse // in the order asked for
+}
+
 // Scanner reads what a gate holds of orders, and changes nothing.
 //
 // The pages of a scan hold everything that stood from the first page to the last,
@@ -66,12 +101,15 @@ type GateRecords struct {
 // a page says stood so at some moment of the scan. A page has about max entries;
 // one without any is not the end. A sale or item that is missing has none.
 type Scanner interface {
-	// ScanOrders pages through the orders and buyers of a sale's record. from is ""
-	// or the Next of the page before.
+	// ScanOrders pages through the orders, buyers, keys and tickets of a sale's record.
+	// from is "" or the Next of the page before.
 	ScanOrders(ctx context.Context, place domain.Place, from string, max int) (OrdersPage, error)
 	// ScanHolds pages through the holds of a stock hash.
 	ScanHolds(ctx context.Context, place domain.Place, sku, from string, max int) (HoldsPage, error)
 	// Records reads the lane, the sale's record, its stock hashes and everything
 	// about some orders in one step.
 	Records(ctx context.Context, place domain.Place, skus []string, of []OrderOf) (GateRecords, error)
+	// Uses reads the lane, the sale's record, its stock hashes and what the record has of
+	// some keys and tickets in one step.
+	Uses(ctx context.Context, place domain.Place, skus []string, of []Use) (GateUses, error)
 }

@@ -89,6 +89,9 @@ type ReconcilerOptions struct {
 	Grace time.Duration
 	// Patience bounds waiting until a cut is recorded (10 s).
 	Patience time.Duration
+	// Suspects bounds how many of a kind are looked at again in one run (2,000). A store
+	// that is wrong about more is wrong as a whole; FindingMore says that there were.
+	Suspects int
 }
 
 func (o ReconcilerOptions) withDefaults() ReconcilerOptions {
@@ -96,6 +99,7 @@ func (o ReconcilerOptions) withDefaults() ReconcilerOptions {
 	o.Stall = orDefault(o.Stall, 2*time.Second)
 	o.Grace = orDefault(o.Grace, 10*time.Minute)
 	o.Patience = orDefault(o.Patience, 10*time.Second)
+	o.Suspects = orDefault(o.Suspects, 2000)
 	return o
 }
 
@@ -226,6 +230,12 @@ func (r *reconciliation) judge(ctx context.Context) error {
 	s := &r.report
 	s.judgeUnread(r.books)
 	stranded, err := r.judgeOrders(ctx)
+	if err == nil {
+		err = r.nameUses(ctx)
+	}
+	if err == nil {
+		err = r.judgeUses(ctx)
+	}
 	if err != nil {
 		return err
 	}

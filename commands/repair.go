@@ -58,6 +58,15 @@ const repairRounds = 4
 // Repair mends a sale, or all that are not cleaned up when sale is "", and reports
 // what is left. Errors are those of Reconcile.
 func (m *Repairer) Repair(ctx context.Context, sale string, actor Actor) (ReconcileReport, error) {
+	report, err := m.repair(ctx, sale, actor, repairOrder[:])
+	if err != nil {
+		return report, err
+	}
+	return report, m.sellAgain(ctx, report, actor)
+}
+
+// repair mends what these ways do, again as long as that brings more to light.
+func (m *Repairer) repair(ctx context.Context, sale string, actor Actor, ways []way) (ReconcileReport, error) {
 	held, release, err := m.Locks.Lock(ctx, repairLock)
 	if err != nil {
 		return ReconcileReport{}, fmt.Errorf("lock repairs: %w", err)
@@ -76,9 +85,9 @@ func (m *Repairer) Repair(ctx context.Context, sale string, actor Actor) (Reconc
 			return report, err
 		}
 		if report.Drift() == 0 || round > repairRounds {
-			return report, m.sellAgain(ctx, report, actor)
+			return report, nil
 		}
-		progress, err := m.round(ctx, report, actor, done)
+		progress, err := m.round(ctx, report, ways, actor, done)
 		if err != nil {
 			return report, err
 		}
@@ -86,7 +95,7 @@ func (m *Repairer) Repair(ctx context.Context, sale string, actor Actor) (Reconc
 			report.Sales[i].Repairs = done[report.Sales[i].Sale]
 		}
 		if !progress {
-			return report, m.sellAgain(ctx, report, actor)
+			return report, nil
 		}
 	}
 }
@@ -126,7 +135,7 @@ type mend struct {
 var repairOrder = [...]way{byLane, bySale, byOrder, byRestart, byStock, byGuard, byClaims, byExpiry, byRetry, byRebuild}
 
 // round mends what it can of a report; progress tells whether it mended anything.
-func (m *Repairer) round(ctx context.Context, report ReconcileReport, actor Actor, done map[string][]Repair) (progress bool, err error) {
+func (m *Repairer) round(ctx context.Context, report ReconcileReport, ways []way, actor Actor, done map[string][]Repair) (progress bool, err error) {
 	views := map[string]bool{} // are of all sales
 	for _, s := range report.Sales {
 		sale, err := m.Sales.Fold(ctx, s.Sale)
@@ -134,7 +143,7 @@ func (m *Repairer) round(ctx context.Context, report ReconcileReport, actor Acto
 			return progress, err
 		}
 		work := &mend{Repairer: m, sale: sale, actor: actor, done: views}
-		for _, w := range repairOrder {
+		for _, w := range ways {
 			for _, f := range s.Findings {
 				if f.way() != w {
 					continue

@@ -95,6 +95,13 @@ func (m *mend) acceptedOf(ctx context.Context, f Finding) (accepted, error) {
 		}
 	}
 	if len(a.Lines) > 0 {
+		for _, u := range f.about.uses {
+			if u.Ticket {
+				a.Ticket = u.Name
+			} else {
+				a.Key, a.Body = u.Name, u.Body
+			}
+		}
 		return a, nil
 	}
 	// A refusal gives back what is held, which is nothing: its quantity does not

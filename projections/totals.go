@@ -24,8 +24,11 @@ where sale_id = $1 and order_id > $2 order by order_id limit $3`
 select sku, sum(quantity)::bigint, count(*), coalesce(-sum(quantity) filter (where order_id <> ''), 0)::bigint
 from stock_log where sale_id = $1 and store = $2 group by sku order by sku`
 
-	selectStockRows = `
-select position, sku, quantity, order_id, at from stock_log where sale_id = $1 and store = $2`
+	// Through a cursor: a sale may have more rows than one statement may take time for.
+	declareStockRows = `
+declare stock_rows no scroll cursor for select position, sku, quantity, order_id, at from stock_log where sale_id = $1 and store = $2`
+	fetchStockRows = `fetch 5000 from stock_rows`
+	closeStockRows = `close stock_rows`
 )
 
 // Totals reads the views as they stood at one moment, with the checkpoints of
@@ -151,16 +154,27 @@ type StockRow struct {
 
 // EachStock gives every row of the stock log of a sale, in no order.
 func (t *Totals) EachStock(ctx context.Context, sale string, each func(StockRow)) error {
-	rows, err := t.tx.Query(ctx, selectStockRows, sale, t.store)
-	if err != nil {
+	if _, err := t.tx.Exec(ctx, declareStockRows, sale, t.store); err != nil {
 		return fmt.Errorf("read stock_log: %w", err)
 	}
-	var r StockRow
-	_, err = pgx.ForEachRow(rows, []any{&r.Position, &r.SKU, &r.Quantity, &r.OrderID, &r.At}, func() error {
-		each(r)
-		return nil
-	})
-	if err != nil {
+	for {
+		rows, err := t.tx.Query(ctx, fetchStockRows, pgx.QueryExecModeDescribeExec)
+		if err != nil {
+			return fmt.Errorf("read stock_log: %w", err)
+		}
+		var r StockRow
+		got, err := pgx.ForEachRow(rows, []any{&r.Position, &r.SKU, &r.Quantity, &r.OrderID, &r.At}, func() error {
+			each(r)
+			return nil
+		})
+		if err != nil {
+			return fmt.Errorf("read stock_log: %w", err)
+		}
+		if got.RowsAffected() == 0 {
+			break
+		}
+	}
+	if _, err := t.tx.Exec(ctx, closeStockRows); err != nil {
 		return fmt.Errorf("read stock_log: %w", err)
 	}
 	return nil

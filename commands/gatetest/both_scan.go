@@ -35,6 +35,14 @@ func (o *both) Records(ctx context.Context, place domain.Place, skus []string, o
 	return agree(o, "records", a, b, [2]error{err1, err2})
 }
 
+func (o *both) Uses(ctx context.Context, place domain.Place, skus []string, of []commands.Use) (commands.GateUses, error) {
+	a, err1 := o.a.Uses(ctx, place, skus, of)
+	b, err2 := o.b.Uses(ctx, place, skus, of)
+	a.Lane.Server, b.Lane.Server = "", ""
+	a.Peeked, b.Peeked = timeless(o.tb, a.Peeked).(commands.Peeked), timeless(o.tb, b.Peeked).(commands.Peeked)
+	return agree(o, "uses", a, b, [2]error{err1, err2})
+}
+
 // wholeOrders scans to the end and puts what was found in order, each once.
 func wholeOrders(ctx context.Context, s commands.Scanner, place domain.Place, max int) (commands.OrdersPage, error) {
 	var all commands.OrdersPage
@@ -57,7 +65,14 @@ func wholeOrders(ctx context.Context, s commands.Scanner, place domain.Place, ma
 				all.Buyers = append(all.Buyers, b)
 			}
 		}
+		for _, u := range page.Uses {
+			if !seen[u.String()] {
+				seen[u.String()] = true
+				all.Uses = append(all.Uses, u)
+			}
+		}
 		if from = page.Next; from == "" {
+			slices.SortFunc(all.Uses, func(a, b commands.ScannedUse) int { return strings.Compare(a.String(), b.String()) })
 			slices.SortFunc(all.Orders, func(a, b commands.ScannedOrder) int { return strings.Compare(a.Order, b.Order) })
 			slices.SortFunc(all.Buyers, func(a, b commands.ScannedBuyer) int { return strings.Compare(a.Buyer, b.Buyer) })
 			return all, nil

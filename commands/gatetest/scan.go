@@ -13,6 +13,7 @@ import (
 func testScan(t *testing.T, maker Maker) {
 	t.Run("a scan finds every order, hold and buyer once, in pages of any size", func(t *testing.T) { testWholeScan(t, maker) })
 	t.Run("what a scan and a look tell is what became of each order", func(t *testing.T) { testScannedStates(t, maker) })
+	t.Run("a scan and a look tell which order a key or a ticket names", func(t *testing.T) { testScannedUses(t, maker) })
 	t.Run("nothing is found where nothing stands, and looking makes nothing", func(t *testing.T) { testScanNothing(t, maker) })
 	t.Run("what stands throughout is found while a crowd buys and nothing else is made up", func(t *testing.T) { testScanRace(t, maker) })
 }
@@ -134,6 +135,40 @@ func testScannedStates(t *testing.T, maker Maker) {
 		if state, there := scanned[r.Order]; there != (w.state != commands.OrderUnknown) || (there && state != w.state) {
 			t.Errorf("%s: scanned as %d (%t), want %d", r.Buyer, state, there, w.state)
 		}
+	}
+}
+
+func testScannedUses(t *testing.T, maker Maker) {
+	s := NewStage(t, maker(t))
+	show := s.Open(several, 10)
+	first, second := s.with(show, "aa", 1), s.Ask(show, "v", 1)
+	first.Key, first.BodyHash = "01", "ab"
+	second.Key, second.BodyHash = "02", "cd"
+	s.Reserve(first)
+	v := s.Reserve(second)
+	s.decided[second.Order] = true
+	s.Record(show)
+	s.Refuse(show, second, v.Entry)
+	s.Catchup(show)
+	key, other, ticket, none := commands.Use{Name: "01"}, commands.Use{Name: "02"}, commands.Use{Ticket: true, Name: "aa"}, commands.Use{Name: "aa"}
+	want := []commands.ScannedUse{
+		{Use: key, Order: first.Order, Body: "ab"}, {Use: other, Order: second.Order, Body: "cd"}, {Use: ticket, Order: first.Order},
+	}
+	for _, max := range []int{1, 1000} {
+		if got := s.scanned(show, max).Uses; !reflect.DeepEqual(got, want) {
+			t.Errorf("pages of %d: got %+v, want %+v", max, got, want)
+		}
+	}
+	got, err := s.Uses(s.ctx, show.Place, show.Sale.SKUs(), []commands.Use{none, key, other, ticket})
+	if err != nil || !got.Lane.Selling() || got.Stocks[0].State != commands.HashOpen {
+		t.Fatalf("the look: got %+v, %v", got, err)
+	}
+	uses := []commands.GateUse{
+		{ScannedUse: commands.ScannedUse{Use: none}, State: commands.OrderUnknown}, {ScannedUse: want[0], State: commands.OrderAccepted},
+		{ScannedUse: want[1], State: commands.OrderRefused}, {ScannedUse: want[2], State: commands.OrderAccepted},
+	}
+	if !reflect.DeepEqual(got.Uses, uses) {
+		t.Errorf("the look: got %+v, want %+v", got.Uses, uses)
 	}
 }
 

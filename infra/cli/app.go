@@ -68,6 +68,9 @@ type app struct {
 	limits       *limiting // nil without the api role
 	switches     *commands.Switchboard
 
+	// hurried wakes the drift watch: see hurryDriftWatch.
+	hurried chan struct{}
+
 	closers []func(context.Context) error
 }
 
@@ -77,7 +80,7 @@ const appConns = 16
 // openApp opens the stores and puts everything together. When it fails, nothing
 // of it is left open.
 func (c console) openApp(ctx context.Context, log *slog.Logger) (_ *app, err error) {
-	a := &app{settings: c.settings, log: log, metrics: newMetrics()}
+	a := &app{settings: c.settings, log: log, metrics: newMetrics(), hurried: make(chan struct{}, 1)}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, a.close(ctx))
@@ -164,7 +167,7 @@ func (a *app) assemble() error {
 	}
 	a.follower = commands.NewFollower(a.env, a.sink, a.gate)
 	a.keeper = commands.NewKeeper(a.env, a.sales, a.gate, a.sink, a.follower, a.locks(),
-		commands.KeeperOptions{Alarm: a.alarm})
+		commands.KeeperOptions{Alarm: a.alarm, Broken: a.hurryDriftWatch})
 	lost := &commands.Lost{Env: a.env, Gate: a.gate, Log: a.sink}
 	a.kept = commands.NewKept(a.env, a.gate, a.sink, lost)
 	a.kept.Sales = a.sales

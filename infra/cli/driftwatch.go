@@ -15,6 +15,7 @@ const reconcileLead = "reconcile"
 func (a *app) watchDrift(ctx context.Context) error {
 	watch := &commands.DriftWatch{
 		Env: a.env, Sales: a.sales, Reconcile: a.reconciler.Reconcile, Operator: a.operator, Every: a.settings.ReconcileEvery, Alarm: a.alarm,
+		Settle: a.repairer.Settle, Hurry: a.hurried,
 		Told: func(r commands.DriftRound) {
 			a.metrics.Reconciled(obs.Books{At: r.At, Took: r.Took, Closed: r.Closed, Clean: r.Clean(), Findings: r.Findings})
 		},
@@ -30,4 +31,13 @@ func (a *app) watchDrift(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// hurryDriftWatch lets this process's drift watch look at once: a journal lost an
+// entry, and only a comparison finds whose.
+func (a *app) hurryDriftWatch(int) {
+	select {
+	case a.hurried <- struct{}{}:
+	default: // it is on its way
+	}
 }

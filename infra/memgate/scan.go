@@ -19,19 +19,15 @@ func (g *Gate) ScanOrders(_ context.Context, place domain.Place, from string, ma
 	if s == nil {
 		return page, nil
 	}
-	names := make(map[string]bool, len(s.orders)+len(s.buyers))
-	for id := range s.orders {
-		names["o:"+id] = true
-	}
-	for buyer := range s.buyers {
-		names["b:"+buyer] = true
-	}
 	var some []string
-	some, page.Next = pageOf(maps.Keys(names), from, max)
+	some, page.Next = pageOf(s.names(), from, max)
 	for _, name := range some {
-		if id := name[2:]; name[0] == 'o' {
+		switch id := name[2:]; {
+		case name[0] == 'o':
 			page.Orders = append(page.Orders, s.scanned(place, id, g.laneOf(place)))
-		} else if len(s.buyers[id]) > 0 {
+		case name[0] != 'b':
+			page.Uses = append(page.Uses, s.use(commands.Use{Ticket: name[0] == 't', Name: id}))
+		case len(s.buyers[id]) > 0:
 			page.Buyers = append(page.Buyers, commands.ScannedBuyer{Buyer: id, Orders: slices.Clone(s.buyers[id])})
 		}
 	}

@@ -20,6 +20,8 @@ func (g *Gate) ScanOrders(ctx context.Context, place domain.Place, from string, 
 			page.Orders = append(page.Orders, orderRecord(name, value))
 		case "b":
 			page.Buyers = append(page.Buyers, commands.ScannedBuyer{Buyer: name, Orders: splitList(value)})
+		case "k", "t":
+			page.Uses = append(page.Uses, use(commands.Use{Ticket: kind == "t", Name: name}, value))
 		}
 	})
 	page.Next = next
@@ -38,6 +40,10 @@ func (g *Gate) ScanHolds(ctx context.Context, place domain.Place, sku, from stri
 	return page, err
 }
 
+// scanTries is how often a page is asked for: a large sale has thousands of them, and
+// one late answer is not to undo all.
+const scanTries = 5
+
 // scan reads a page of a hash with HSCAN: it blocks the server for about max
 // fields, however large the hash is.
 func (g *Gate) scan(ctx context.Context, key, from string, max int, each func(field, value string)) (next string, err error) {
@@ -47,9 +53,16 @@ func (g *Gate) scan(ctx context.Context, key, from string, max int, each func(fi
 			return "", nothing(fmt.Errorf("scan on from %q: not a place of a scan", from))
 		}
 	}
-	pairs, cursor, err := g.client.HScan(ctx, key, cursor, "", int64(max)).Result()
-	if err != nil {
-		return "", nothing(fmt.Errorf("scan what the gate holds: %w", err)) // it only reads
+	var pairs []string
+	for try := 1; ; try++ {
+		var at uint64
+		if pairs, at, err = g.client.HScan(ctx, key, cursor, "", int64(max)).Result(); err == nil {
+			cursor = at
+			break
+		}
+		if try == scanTries || ctx.Err() != nil {
+			return "", nothing(fmt.Errorf("scan what the gate holds: %w", err)) // it only reads
+		}
 	}
 	for i := 0; i+1 < len(pairs); i += 2 {
 		each(pairs[i], pairs[i+1])

@@ -39,6 +39,9 @@ var inspectLua string
 //go:embed scripts/records.lua
 var recordsLua string
 
+//go:embed scripts/uses.lua
+var usesLua string
+
 //go:embed scripts/stubs.lua
 var stubsLua string
 
@@ -92,7 +95,7 @@ type scripts struct {
 	closeLane, openLane, peek, check script
 	stubs, openHashes                script
 	newSale, reset, openPreheated    script
-	records, inspect                 script
+	records, uses, inspect           script
 	removeSale, keepSale, cutJournal script
 }
 
@@ -105,7 +108,7 @@ func newScripts() scripts {
 		stubs: newScript("stubs", stubsLua), openHashes: newScript("open_hashes", openHashesLua),
 		newSale: newScript("new_sale", newSaleLua), reset: newScript("reset_stock", resetStockLua),
 		openPreheated: newScript("open_preheated", openPreheatedLua),
-		records:       newScript("records", recordsLua), inspect: newScript("inspect", inspectLua),
+		records:       newScript("records", recordsLua), uses: newScript("uses", usesLua), inspect: newScript("inspect", inspectLua),
 		removeSale: newScript("remove_sale", removeSaleLua), cutJournal: newScript("cut_journal", cutJournalLua),
 		keepSale: newScript("keep_sale", keepSaleLua),
 	}
@@ -116,7 +119,7 @@ func newScripts() scripts {
 func ScriptNames() []string {
 	s := newScripts()
 	all := []script{s.reserve, s.resolve, s.order, s.applyStock, s.applySale, s.hold, s.closeLane, s.openLane,
-		s.peek, s.check, s.stubs, s.openHashes, s.newSale, s.reset, s.openPreheated, s.inspect, s.removeSale, s.keepSale, s.cutJournal}
+		s.peek, s.check, s.stubs, s.openHashes, s.newSale, s.reset, s.openPreheated, s.records, s.uses, s.inspect, s.removeSale, s.keepSale, s.cutJournal}
 	names := make([]string, len(all))
 	for i := range all {
 		names[i] = all[i].name

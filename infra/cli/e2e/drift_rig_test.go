@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -39,10 +40,17 @@ func newPlant(t *testing.T, buyers int) *plant {
 	rig := NewRig(t)
 	node := rig.Node(t, NodeOptions{})
 	terms := Terms(100)
-	terms.PaymentWindow = int64(plantWindow.Seconds())
+	terms.PaymentWindow, terms.RequireTicket = int64(plantWindow.Seconds()), true
 	sale := node.Schedule(t, terms)
 	c := newTally()
-	sell(t, node, sale, "b", buyers, c)
+	for i := range buyers {
+		buyer := fmt.Sprintf("b-%d", i)
+		res, err := node.BuyByTicket(sale, buyer)
+		if err != nil || res.Outcome != domain.Reserved {
+			t.Fatalf("buyer %s: got %v, %v; want reserved", buyer, res.Outcome, err)
+		}
+		c.add(buyer, res, err)
+	}
 	StandingChecks(t, node, sale, c.accepted)
 	node.Stop()
 	p := &plant{t: t, rig: rig, sale: sale, orders: map[string]string{}}
@@ -72,6 +80,40 @@ func (p *plant) key(name string) string {
 
 func (p *plant) saleKey() string  { return p.key("sale:" + p.sale + ":0") }
 func (p *plant) stockKey() string { return p.key("stock:" + p.sale + ":item:0") }
+
+// keyField is the field of the key that a buyer came with.
+func (p *plant) keyField(buyer string) string {
+	return "k:" + commands.KeyDigest(buyer, p.sale, "purchase", "key-"+buyer)
+}
+
+// ticketField is the field of the ticket that a buyer came with.
+func (p *plant) ticketField(buyer string) string {
+	p.t.Helper()
+	fields, err := p.redis.HGetAll(context.Background(), p.saleKey()).Result()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	for field, order := range fields {
+		if strings.HasPrefix(field, "t:") && order == p.orders[buyer] {
+			return field
+		}
+	}
+	p.t.Fatalf("no ticket of %s", buyer)
+	return ""
+}
+
+// ghost is an order id of ours that no store knows.
+func (p *plant) ghost(buyer string) string {
+	p.t.Helper()
+	id, err := domain.NewOrderID(p.node.Env.Keys, p.place, buyer, [10]byte{1, 2, 3})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return id
+}
+
+// body is the digest of the body that every purchase of a plant has.
+func (p *plant) body() string { return bodyOf([]domain.Line{{SKU: "item", Quantity: 1}}) }
 
 func (p *plant) do(args ...any) {
 	p.t.Helper()
@@ -103,7 +145,7 @@ func (p *plant) sql(query string, args ...any) {
 // buy makes a purchase that no recorder sees.
 func (p *plant) buy(buyer string) string {
 	p.t.Helper()
-	res, err := p.node.Buy(p.sale, buyer)
+	res, err := p.node.BuyByTicket(p.sale, buyer)
 	if err != nil || res.Outcome != domain.Reserved {
 		p.t.Fatalf("buyer %s: got %v, %v; want reserved", buyer, res.Outcome, err)
 	}
@@ -137,19 +179,10 @@ func (p *plant) repair() commands.SaleReport {
 	return report.Sales[0]
 }
 
-// drained waits until every view of the node has what the log has.
+// projected waits until every view of the node has what the log has.
 func (p *plant) projected(n *Node) {
 	p.t.Helper()
-	head, err := n.Store.Head(context.Background())
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	progress := projections.Progress{DB: p.rig.Pool, Source: projections.Source{Store: int16(n.Env.Store), Log: n.Store}, Projections: projections.All()}
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
-	defer cancel()
-	if err := progress.WaitFor(ctx, head.Number); err != nil {
-		p.t.Fatalf("wait for the views: %v", err)
-	}
+	awaitViews(p.t, p.rig, n, 30*time.Second)
 }
 
 // head is the number of events.

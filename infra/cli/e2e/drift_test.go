@@ -27,6 +27,15 @@ func recordDrift(name, field, value string) drift {
 	return drift{name: name, kind: commands.FindingSaleRecord, plant: func(p *plant) { p.do("HSET", p.saleKey(), field, value) }}
 }
 
+// keyDrift changes the keys that the gate remembers, and ticketDrift the tickets.
+func keyDrift(name string, change func(p *plant)) drift {
+	return drift{name: "a key " + name, kind: commands.FindingKey, plant: change}
+}
+
+func ticketDrift(name string, change func(p *plant)) drift {
+	return drift{name: "a ticket " + name, kind: commands.FindingTicket, plant: change}
+}
+
 // viewDrift changes a row of order_view.
 func viewDrift(name, set string) drift {
 	return drift{name: name + " in order_view", kind: commands.FindingViewStale, plant: func(p *plant) {
@@ -100,6 +109,17 @@ var drifts = []drift{
 	{name: "a hold of no order of ours", kind: commands.FindingStranded, plant: func(p *plant) {
 		p.do("HSET", p.stockKey(), "h:made-up", "T|1|zed")
 	}},
+	keyDrift("the gate forgot", func(p *plant) { p.do("HDEL", p.saleKey(), p.keyField("b-1")) }),
+	keyDrift("of another's order", func(p *plant) { p.do("HSET", p.saleKey(), p.keyField("b-1"), p.orders["b-2"]+"|"+p.body()) }),
+	keyDrift("with another body", func(p *plant) { p.do("HSET", p.saleKey(), p.keyField("b-1"), p.orders["b-1"]+"|other") }),
+	keyDrift("that no order came with", func(p *plant) { p.do("HSET", p.saleKey(), "k:0123", p.orders["b-1"]+"|"+p.body()) }),
+	keyDrift("of an order that no store knows", func(p *plant) { p.do("HSET", p.saleKey(), "k:0123", p.ghost("b-1")+"|"+p.body()) }),
+	keyDrift("of what is no order", func(p *plant) { p.do("HSET", p.saleKey(), "k:0123", "nonsense") }),
+	ticketDrift("the gate forgot", func(p *plant) { p.do("HDEL", p.saleKey(), p.ticketField("b-1")) }),
+	ticketDrift("of another's order", func(p *plant) { p.do("HSET", p.saleKey(), p.ticketField("b-1"), p.orders["b-2"]) }),
+	ticketDrift("that no order came with", func(p *plant) { p.do("HSET", p.saleKey(), "t:0123", p.orders["b-1"]) }),
+	ticketDrift("of an order that no store knows", func(p *plant) { p.do("HSET", p.saleKey(), "t:0123", p.ghost("b-1")) }),
+	ticketDrift("of what is no order", func(p *plant) { p.do("HSET", p.saleKey(), "t:0123", "no order!") }),
 	recordDrift("the end of the sale moved", "closes", "9999999999999999"),
 	recordDrift("the opening moved", "opens", "1"),
 	recordDrift("a limit lifted", "limit", "5"),

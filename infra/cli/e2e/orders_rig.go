@@ -69,6 +69,15 @@ func (n *Node) WantLeft(t testing.TB, sale string, want int64) {
 	})
 }
 
+// wantLeftNow wants that the gate has so many units left at this moment.
+func (n *Node) wantLeftNow(t testing.TB, sale string, want int64) {
+	t.Helper()
+	seen, err := n.Gate.Peek(context.Background(), domain.Place{Store: n.Env.Store, Sale: sale}, []string{"item"})
+	if err != nil || seen.Stocks[0].Available != want {
+		t.Errorf("the gate has %d left (%v), want %d", seen.Stocks[0].Available, err, want)
+	}
+}
+
 // AwaitDue waits until an order's time to pay is over by the store's clock.
 func (n *Node) AwaitDue(t testing.TB, orders ...string) {
 	t.Helper()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -15,11 +16,21 @@ import (
 
 func TestB09WhatIsCancelledIsSoldToTheNextBuyerAndNobodyElseNotices(t *testing.T) {
 	t.Parallel()
-	n, sale := opened(t, 2, nil)
+	var later atomic.Int64
+	n := NewRig(t).Node(t, NodeOptions{Later: func() time.Duration { return time.Duration(later.Load()) }})
+	sale := n.Schedule(t, Terms(2))
 	a, b := n.Placed(t, sale, "a", 1), n.Placed(t, sale, "b", 1)
 	before := n.AwaitStatus(t, "b", b, domain.OrderStatusPlaced)
-	if result, err := n.Buy(sale, "c"); err != nil || result.Outcome != domain.SoldOut {
-		t.Fatalf("c buys: got %s, %v; want sold out", result.Outcome, err)
+	// The first to be refused asks the gate itself and leaves a mark; while it stands, a
+	// look answers. However much time passes on this node, the shortage alone counts.
+	for i, passed := range []time.Duration{0, 0, time.Minute, 20 * time.Minute} {
+		later.Store(int64(passed))
+		if result, err := n.Buy(sale, "c"); err != nil || result.Outcome != domain.SoldOut {
+			t.Fatalf("c buys %s later: got %s, %v; want sold out", passed, result.Outcome, err)
+		}
+		if looks := n.Known.of("sold_out"); looks != i {
+			t.Fatalf("%s later %d were refused by the mark, want %d: it expired", passed, looks, i)
+		}
 	}
 	if answer, err := n.FailPay(a, "e1"); err != nil || answer.Status != domain.OrderStatusCancelled {
 		t.Fatalf("the payment of a fails: got %s, %v; want cancelled", answer.Status, err)
@@ -28,6 +39,12 @@ func TestB09WhatIsCancelledIsSoldToTheNextBuyerAndNobodyElseNotices(t *testing.T
 	result, err := n.Buy(sale, "c")
 	if err != nil || result.Outcome != domain.Reserved {
 		t.Fatalf("c buys what a gave back: got %s, %v; want reserved", result.Outcome, err)
+	}
+	// The mark fell with that purchase: the next shortage leaves a new one.
+	for i, want := range []int{3, 4} {
+		if next, err := n.Buy(sale, "d"); err != nil || next.Outcome != domain.SoldOut || n.Known.of("sold_out") != want {
+			t.Fatalf("d is refused: %s, %v, by the mark %d times; try %d wants %d", next.Outcome, err, n.Known.of("sold_out"), i+1, want)
+		}
 	}
 	after, err := n.Finder.Find(t.Context(), "b", b)
 	if err != nil || after.Status != before.Status || after.Version != before.Version {
@@ -116,7 +133,7 @@ func TestB31UnitsComeBackWithTheRightSignAndOnlyWithARestock(t *testing.T) {
 		t.Run(fmt.Sprintf("restock %t", restock), func(t *testing.T) {
 			n, sale := opened(t, 20, func(terms *domain.SaleTerms) { terms.LimitPerBuyer, terms.Rebuy = 5, true })
 			order := n.Placed(t, sale, "u", 5)
-			n.WantLeft(t, sale, 15)
+			n.wantLeftNow(t, sale, 15)
 			answer, err := n.Orders.CancelFor(t.Context(), order, domain.Cancellation{By: "eva", Restock: restock}, commands.Actor{By: "eva"})
 			if err != nil || answer.Status != domain.OrderStatusCancelled {
 				t.Fatalf("cancel: got %s, %v", answer.Status, err)
@@ -125,10 +142,11 @@ func TestB31UnitsComeBackWithTheRightSignAndOnlyWithARestock(t *testing.T) {
 			if restock {
 				left = 20
 			}
-			n.WantLeft(t, sale, left)
+			// Whoever cancels answers when the gate has it.
+			n.wantLeftNow(t, sale, left)
 			// Either way the units are no longer the buyer's: the limit is free.
 			again := n.Placed(t, sale, "u", 5)
-			n.WantLeft(t, sale, left-5)
+			n.wantLeftNow(t, sale, left-5)
 			StandingChecks(t, n, sale, map[string]string{order: "u", again: "u"})
 		})
 	}

@@ -94,15 +94,18 @@ func (n *Node) seed(b *testing.B, sale string, orders int) {
 			}
 			entry := fmt.Sprintf("1-%d.%d", at/group+1, i-at+1)
 			price := domain.Money{Minor: 1990, Currency: "CNY"}
+			key, ticket := buyer+":purchase:key", buyer+"-"+strconv.Itoa(i)
 			work.Appends[0].Events = append(work.Appends[0].Events, n.seedEvent(b, sale, order, &domain.StockReserved{
 				SaleID: sale, SKU: "item", OrderID: order, BuyerID: buyer, Quantity: 1, Entry: entry,
+				Key: key, BodyHash: "body", Ticket: ticket,
 			}))
 			work.Appends = append(work.Appends, eventstore.Append{Stream: domain.OrderStream(order), Events: []eventstore.NewEvent{
 				n.seedEvent(b, sale, order, &domain.OrderPlaced{
 					OrderID: order, SaleID: sale, BuyerID: buyer, Lines: []domain.OrderLine{{SKU: "item", Quantity: 1, Price: price}}, Amount: price,
-					AcceptedAt: time.Now(), PayBy: time.Now().Add(time.Hour), Entry: entry, Ordinal: 1,
+					AcceptedAt: time.Now(), PayBy: time.Now().Add(24 * time.Hour), Entry: entry, Ordinal: 1, Key: key, BodyHash: "body",
 				})}})
-			work.Claims = append(work.Claims, eventstore.Claim{SaleID: sale, BuyerID: buyer, Ordinal: 1, OrderID: order, Quantity: 1, Live: true})
+			work.Claims = append(work.Claims, eventstore.Claim{SaleID: sale, BuyerID: buyer, Ordinal: 1, OrderID: order, Quantity: 1, Live: true,
+				Key: key, BodyHash: "body"})
 		}
 		if _, err := n.Store.Submit(context.Background(), eventstore.Work{Decide: func(eventstore.Look) (*eventstore.Group, error) { return &work, nil }}); err != nil {
 			b.Fatal(err)

@@ -2,10 +2,12 @@ package e2e
 
 import (
 	"context"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"seckill/commands"
+	"seckill/domain"
 	"seckill/infra/cli"
 	"seckill/projections"
 )
@@ -21,4 +23,23 @@ func (n *Node) newRepairer(pool *pgxpool.Pool, r *Rig, source projections.Source
 		},
 		Resume: n.Operator.Resume,
 	}
+}
+
+func (n *Node) hurry(int) {
+	select {
+	case n.Hurried <- struct{}{}:
+	default: // one is enough
+	}
+}
+
+// BuyByTicket asks for one unit of the test item with an idempotency key and a ticket.
+func (n *Node) BuyByTicket(sale, buyer string) (commands.PurchaseResult, error) {
+	ticket, err := domain.NewTicket(n.Env.Keys, sale, buyer, time.Now().Add(time.Hour))
+	if err != nil {
+		return commands.PurchaseResult{}, err
+	}
+	lines := []domain.Line{{SKU: "item", Quantity: 1}}
+	return n.Purchaser.Purchase(context.Background(), commands.PurchaseRequest{
+		Buyer: buyer, Sale: sale, Lines: lines, IdempotencyKey: "key-" + buyer, Route: "purchase", BodyHash: bodyOf(lines), TraceID: "trace-" + buyer, Ticket: ticket,
+	})
 }

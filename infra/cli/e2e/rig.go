@@ -51,8 +51,10 @@ type NodeOptions struct {
 	Step    func(string)
 	// AppendStep is called at the points inside an append.
 	AppendStep func(string)
-	// Ahead is how far the node's clock is ahead of this machine's.
+	// Ahead is how far the node's clock is ahead of this machine's, Later how much
+	// more from when a test says so.
 	Ahead   time.Duration
+	Later   func() time.Duration
 	Journal func(commands.Journal) commands.Journal
 }
 
@@ -77,6 +79,7 @@ type Node struct {
 	Repairer   *commands.Repairer
 	Projector  *projections.Projector
 	Alarms     *Alarms
+	Hurried    chan struct{} // by a keeper that recovered a broken journal
 
 	pool *pgxpool.Pool
 	stop func()
@@ -141,7 +144,7 @@ func (r *Rig) Node(t testing.TB, opts NodeOptions) *Node {
 	if err != nil {
 		t.Fatalf("load identity: %v", err)
 	}
-	n := &Node{Alarms: &Alarms{}}
+	n := &Node{Alarms: &Alarms{}, Hurried: make(chan struct{}, 1)}
 	store, err := pgstore.New(pool, r.Namespace, pgstore.Options{Step: opts.AppendStep, OnStored: func(stored []eventstore.Record) { n.Sales.Heard(stored) }})
 	if err != nil {
 		t.Fatalf("make the event store: %v", err)
@@ -155,8 +158,11 @@ func (r *Rig) Node(t testing.TB, opts NodeOptions) *Node {
 		t.Fatalf("open the gate: %v", err)
 	}
 	n.Store, n.Gate, n.pool = store, gate, pool
+	if opts.Later == nil {
+		opts.Later = func() time.Duration { return 0 }
+	}
 	n.Env = &commands.Env{
-		Store: uint8(identity.Store), Keys: cli.OrderKeys(identity), Now: func() time.Time { return time.Now().Add(opts.Ahead) }, Random: rand.Reader,
+		Store: uint8(identity.Store), Keys: cli.OrderKeys(identity), Now: func() time.Time { return time.Now().Add(opts.Ahead + opts.Later()) }, Random: rand.Reader,
 		NewID: uuid.New, Log: slog.New(slog.NewTextHandler(testWriter{t}, &slog.HandlerOptions{Level: slog.LevelWarn})), Step: opts.Step,
 	}
 	n.assemble(t, pool, r, opts)
@@ -187,7 +193,7 @@ func (n *Node) assemble(t testing.TB, pool *pgxpool.Pool, r *Rig, opts NodeOptio
 		Clock: n.Clock, Shortages: n.Gate, OnKnown: n.Known.add,
 	})
 	n.Keeper = commands.NewKeeper(n.Env, n.Sales, n.Gate, n.Store, n.Follower,
-		cli.Locks{Pool: pool, Namespace: r.Namespace}, commands.KeeperOptions{Alarm: n.Alarms.Raise})
+		cli.Locks{Pool: pool, Namespace: r.Namespace}, commands.KeeperOptions{Alarm: n.Alarms.Raise, Broken: n.hurry})
 	n.Operator = &commands.Operator{Env: n.Env, Sales: n.Sales, Log: n.Store, Gate: n.Gate, Follow: n.Follower, Preheat: n.Keeper.Preheat}
 	n.Reconciler = &commands.Reconciler{Env: n.Env, Sales: n.Sales, Log: n.Store, Gate: n.Gate, Views: views}
 	n.Repairer = n.newRepairer(pool, r, source)

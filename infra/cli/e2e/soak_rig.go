@@ -87,7 +87,7 @@ func (x *traffic) stop() map[string]string {
 // buy lets a new buyer buy, and then decides by chance what becomes of the order.
 func (x *traffic) buy(ctx context.Context) error {
 	buyer := fmt.Sprintf("soak-%d", x.buyers.Add(1))
-	res, err := x.node.Buy(x.sale, buyer)
+	res, err := x.node.BuyByTicket(x.sale, buyer)
 	switch {
 	case err != nil:
 		return nil // the gate was closed in this moment; nothing was promised

@@ -27,7 +27,7 @@ func TestReconciliationUnderFullLoadFindsNothing(t *testing.T) {
 	closed, began := 0, time.Now()
 	for left := *soakRuns; left > 0 && !t.Failed(); left -= soakRound {
 		terms := Terms(*soakStock)
-		terms.PaymentWindow = 2
+		terms.PaymentWindow, terms.RequireTicket = 2, true
 		sale := n.Schedule(t, terms)
 		x := newTraffic(t, n, sale, true)
 		closed += soak(t, n, sale, min(left, soakRound))
