@@ -140,7 +140,7 @@ func (b *Board) others(ctx context.Context) ([]NodeMark, error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*boardPatience)
 	defer cancel()
 	now := b.marks.now()
-	keys, err := b.client.ZRevRangeByScore(ctx, b.index, &redis.ZRangeBy{Min: strconv.FormatInt(now.UnixMilli(), 10), Max: "+inf", Count: boardProcesses}).Result()
+	keys, err := b.client.ZRangeArgs(ctx, redis.ZRangeArgs{Key: b.index, Start: "+inf", Stop: strconv.FormatInt(now.UnixMilli(), 10), ByScore: true, Rev: true, Count: boardProcesses}).Result()
 	if err != nil {
 		return nil, fmt.Errorf("ask which nodes have marks: %w", err)
 	}
