@@ -99,7 +99,7 @@ func (s *Server) routes() []route {
 			access: admin, body: s.checkedBody(true), add: typed(s.reconcile)},
 		{Operation: statementOperation(), access: admin, add: plain(s.statement)},
 		{Operation: op(http.MethodGet, pathOneAdmin, "show-sale", "One sale, as operators see it", 401, 403, 404, 503), access: admin, add: typed(s.showSale)},
-		{Operation: op(http.MethodPost, pathReleases, "release-stock", "Put more units of an item on sale", 400, 401, 403, 404, 410, 413, 415, 422, 503),
+		{Operation: described(op(http.MethodPost, pathReleases, "release-stock", "Put more units of an item on sale, or take units off sale", 400, 401, 403, 404, 409, 410, 413, 415, 422, 503), releaseDescription),
 			access: admin, body: s.checkedBody(false), add: typed(s.release)},
 		{Operation: described(op(http.MethodPut, pathOneAdmin, "revise-sale", "Change what a sale says", 400, 401, 403, 404, 409, 410, 413, 415, 422, 503), reviseDescription),
 			access: admin, body: s.checkedBody(false), add: typed(s.reviseSale)},

@@ -66,6 +66,7 @@ const (
 	UnitsReserved StockKind = "R"
 	UnitsReturned StockKind = "C"
 	UnitsRefused  StockKind = "X"
+	UnitsKept     StockKind = "K" // a withdrawal that was not kept
 	UnitsLost     StockKind = "L" // written off: the hold ends, the units stay away
 	UnitsSame     StockKind = "N" // nothing: only the version moves
 )
@@ -104,6 +105,9 @@ func ChangeOf(e domain.Event) (StockChange, error) {
 	case *domain.StockReturned:
 		return StockChange{Kind: UnitsReturned, Stock: at(e.SaleID, e.SKU, e.Bucket), ID: e.OrderID, Buyer: e.BuyerID, Quantity: e.Quantity}, nil
 	case *domain.StockRefused:
+		if e.WithdrawID != "" {
+			return StockChange{Kind: UnitsKept, Stock: at(e.SaleID, e.SKU, e.Bucket), ID: e.WithdrawID, Quantity: e.Quantity}, nil
+		}
 		return StockChange{Kind: UnitsRefused, Stock: at(e.SaleID, e.SKU, e.Bucket), ID: e.OrderID, Buyer: e.BuyerID,
 			Quantity: e.Quantity, Entry: e.Entry}, nil
 	case *domain.StockWrittenOff:
@@ -127,7 +131,7 @@ func (c StockChange) named() bool {
 	switch c.Kind {
 	case UnitsIn, UnitsSame:
 		return true
-	case UnitsOut:
+	case UnitsOut, UnitsKept:
 		return PlainID(c.ID)
 	case UnitsRefused:
 		return PlainID(c.ID) && (c.Buyer == "" || domain.ValidBuyer(c.Buyer))

@@ -8,18 +8,26 @@ import (
 	"seckill/domain"
 )
 
-// EntryForm is the version of a journal entry's form that gates write today.
-const EntryForm = 1
+// Forms of a journal entry. EntryForm is the latest that this program reads. An entry
+// that holds what an older program would pass over has a form of its own: there the
+// older one stops, and throws nothing away.
+const (
+	EntryForm      = 2
+	PurchaseForm   = 1
+	WithdrawalForm = 2
+)
 
 // EntryBody is the body of a journal entry: every purchase that one script call
-// accepted. At is the gate's clock in microseconds since 1970. Terms holds, per
+// accepted, or one withdrawal. At is the gate's clock in microseconds since 1970. Terms holds, per
 // sale id, the terms in force. A purchase's entry id is epoch-n.i with i its
-// place in Purchases, counted from 1.
+// place in Purchases or Withdrawals, counted from 1.
 type EntryBody struct {
 	Form      int                     `json:"form"`
 	At        int64                   `json:"at"`
 	Terms     map[string]domain.Terms `json:"terms"`
 	Purchases []json.RawMessage       `json:"purchases"`
+	// Withdrawals are units that an operator took off sale.
+	Withdrawals []json.RawMessage `json:"withdrawals,omitempty"`
 }
 
 // Time gives the gate's clock of the entry.

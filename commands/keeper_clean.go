@@ -231,15 +231,19 @@ func (k *Keeper) cuttable(ctx context.Context, entries []JournalEntry, cursor ev
 		if e.ID.Epoch > cursor.Epoch || (e.ID.Epoch == cursor.Epoch && e.ID.N > cursor.N) {
 			break
 		}
-		purchases, err := openEntry(e)
+		entry, err := openEntry(e)
 		if err != nil {
 			k.env.Log.Warn("journal not cut behind an entry that cannot be read", "lane", e.Lane, "error", err)
 			break
 		}
-		for i := range purchases {
-			streams = append(streams, purchases[i].orderStream(), domain.SaleStream(purchases[i].Sale))
+		for i := range entry.purchases {
+			streams = append(streams, entry.purchases[i].orderStream(), domain.SaleStream(entry.purchases[i].Sale))
 		}
-		opened = append(opened, purchases)
+		for _, w := range entry.withdrawals { // kept as long as what was bought
+			streams = append(streams, w.stream(), domain.SaleStream(w.Sale))
+			entry.purchases = append(entry.purchases, accepted{Purchase: Purchase{Sale: w.Sale}})
+		}
+		opened = append(opened, entry.purchases)
 	}
 	states, err := k.log.States(ctx, streams)
 	if err != nil {

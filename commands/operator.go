@@ -14,6 +14,13 @@ import (
 type OperatorStore interface {
 	eventstore.Appender
 	eventstore.Reader
+	eventstore.Ledger
+}
+
+// OperatorGate is what an operator asks of the gate.
+type OperatorGate interface {
+	Holder
+	Withdrawer
 }
 
 // Operator schedules and steers sales. A stopping action is set in the gate
@@ -22,7 +29,7 @@ type Operator struct {
 	Env   *Env
 	Sales *Sales
 	Log   OperatorStore
-	Gate  Holder
+	Gate  OperatorGate
 	// Follow brings what was recorded into the gate.
 	Follow *Follower
 	// Preheat makes a sale ready in the gate; what it leaves undone the lane

@@ -15,16 +15,22 @@ var (
 	errTryAgain = errors.New("a purchase is tried again")
 )
 
+// opened is an entry taken apart.
+type opened struct {
+	purchases   []accepted
+	withdrawals []withdrawn
+}
+
 // openEntry takes an entry apart. A purchase that cannot be read is bad, and
 // does not hide its neighbours; a frame that cannot be read is an error.
-func openEntry(e JournalEntry) ([]accepted, error) {
+func openEntry(e JournalEntry) (opened, error) {
 	body, err := DecodeEntry(e.Body)
 	var future *FutureEntryError
 	if errors.As(err, &future) {
-		return nil, err
+		return opened{}, err
 	}
 	if err != nil {
-		return nil, fmt.Errorf("lane %d, entry %s: %w: %w", e.Lane, e.ID, errFrame, err)
+		return opened{}, fmt.Errorf("lane %d, entry %s: %w: %w", e.Lane, e.ID, errFrame, err)
 	}
 	purchases := make([]accepted, len(body.Purchases))
 	for i, raw := range body.Purchases {
@@ -32,7 +38,8 @@ func openEntry(e JournalEntry) ([]accepted, error) {
 		id.I = i + 1
 		purchases[i] = openPurchase(raw, id, body)
 	}
-	return purchases, nil
+	withdrawals, err := openWithdrawals(body, e.ID)
+	return opened{purchases, withdrawals}, err
 }
 
 func openPurchase(raw json.RawMessage, id domain.EntryID, body *EntryBody) accepted {
@@ -150,13 +157,36 @@ func (r *Recorder) alone(ctx context.Context, lane int, page []accepted, next ev
 // still at from, and hands what was stored to the gate's follower. A nil next
 // leaves the cursor where it is.
 func (r *Recorder) submit(ctx context.Context, page []accepted, from eventstore.Cursor, next *eventstore.Cursor) error {
-	check := func(look eventstore.Look) error {
+	records, err := submitPage(ctx, r.env, r.log, page, pageWork{lane: from.Lane, check: stillAt(from), next: next})
+	return r.stored(records, err)
+}
+
+// stillAt checks that a lane's cursor has not moved.
+func stillAt(from eventstore.Cursor) func(eventstore.Look) error {
+	return func(look eventstore.Look) error {
 		if c := look.Cursor(from.Lane); c.Epoch != from.Epoch || c.N != from.N {
 			return errCursorMoved
 		}
 		return nil
 	}
-	records, err := submitPage(ctx, r.env, r.log, page, pageWork{lane: from.Lane, check: check, next: next})
+}
+
+// withdraw records the withdrawals of an entry, the cursor staying before it: one that
+// is read again, because the process died before the cursor moved, changes nothing.
+func (r *Recorder) withdraw(ctx context.Context, lane int, all []withdrawn) error {
+	for _, w := range all {
+		r.env.step("recorder.before-withdrawal")
+		records, err := submitWithdrawal(ctx, r.env, r.log, w, pageWork{lane: lane, check: stillAt(r.lanes[lane].cursor)})
+		if err := r.stored(records, err); err != nil {
+			return err
+		}
+		r.env.step("recorder.after-withdrawal")
+	}
+	return nil
+}
+
+// stored hands what was stored to the gate's follower.
+func (r *Recorder) stored(records []eventstore.Record, err error) error {
 	if err != nil {
 		return err
 	}

@@ -258,11 +258,20 @@ func (r *Recorder) pages(ctx context.Context, lane int, entries []JournalEntry) 
 		if e.ID.N != next.N+1 || domain.NextDigest(next.Digest, e.Body) != e.Digest {
 			return fmt.Errorf("lane %d: entry %s after cursor %d-%d: %w", lane, e.ID, next.Epoch, next.N, errEntryOrder)
 		}
-		purchases, err := openEntry(e)
+		entry, err := openEntry(e)
 		if err != nil {
 			return err
 		}
-		page = append(page, purchases...)
+		if len(entry.withdrawals) > 0 {
+			if err := r.commit(ctx, lane, page, next); err != nil {
+				return err
+			}
+			page = nil
+			if err := r.withdraw(ctx, lane, entry.withdrawals); err != nil {
+				return err
+			}
+		}
+		page = append(page, entry.purchases...)
 		next.N, next.Digest = e.ID.N, e.Digest
 		if len(page) >= r.opts.PagePurchases || i == len(entries)-1 {
 			if err := r.commit(ctx, lane, page, next); err != nil {

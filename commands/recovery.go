@@ -168,11 +168,20 @@ func (k *Keeper) drain(ctx context.Context, lane int, epoch int64, cut JournalCu
 				k.env.Log.Error("journal read in a recovery", "alarm", AlarmJournalChain, "lane", lane, "error", err)
 				k.opts.Alarm(Alarm{Kind: AlarmJournalChain, Lane: lane, Detail: err.Error()})
 			}
-			purchases, err := openEntry(e)
+			entry, err := openEntry(e)
 			if err != nil {
 				return err
 			}
-			page = append(page, purchases...)
+			if len(entry.withdrawals) > 0 {
+				if err := k.drainPage(ctx, lane, epoch, page); err != nil {
+					return err
+				}
+				page = nil
+				if err := k.drainWithdrawals(ctx, lane, epoch, entry.withdrawals); err != nil {
+					return err
+				}
+			}
+			page = append(page, entry.purchases...)
 			after = e.ID
 		}
 		if err := k.drainPage(ctx, lane, epoch, page); err != nil {
@@ -213,12 +222,7 @@ func (c *journalChain) follow(e JournalEntry) error {
 // ours. A purchase that cannot be recorded is tried alone, and in the end
 // rejected as poison, like in the recorder.
 func (k *Keeper) drainPage(ctx context.Context, lane int, epoch int64, page []accepted) error {
-	check := func(look eventstore.Look) error {
-		if look.Cursor(lane).Epoch != epoch {
-			return ErrOvertaken
-		}
-		return nil
-	}
+	check := stillUnder(lane, epoch)
 	undecided, err := k.undecided(ctx, page)
 	if err != nil {
 		return err
@@ -230,6 +234,26 @@ func (k *Keeper) drainPage(ctx context.Context, lane int, epoch int64, page []ac
 			err = k.drainAlone(ctx, some, w)
 		}
 		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stillUnder checks that a lane's epoch has not moved.
+func stillUnder(lane int, epoch int64) func(eventstore.Look) error {
+	return func(look eventstore.Look) error {
+		if look.Cursor(lane).Epoch != epoch {
+			return ErrOvertaken
+		}
+		return nil
+	}
+}
+
+// drainWithdrawals records the withdrawals of an entry that the log does not know.
+func (k *Keeper) drainWithdrawals(ctx context.Context, lane int, epoch int64, all []withdrawn) error {
+	for _, w := range all {
+		if _, err := submitWithdrawal(ctx, k.env, k.log, w, pageWork{lane: lane, check: stillUnder(lane, epoch)}); err != nil {
 			return err
 		}
 	}

@@ -2,6 +2,8 @@ package commands
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 
 	"github.com/google/uuid"
@@ -10,19 +12,24 @@ import (
 	"seckill/eventstore"
 )
 
-// Release asks to put Quantity units more of an item on sale.
+// Release asks to put Quantity units more of an item on sale, or, below 0, to take so
+// many off sale.
 type Release struct {
 	Sale, SKU string
 	Quantity  int64
+	// Key is the idempotency key: the same again under the same key changes nothing
+	// more. "" for none.
+	Key string
 }
 
 // Released is where an item stands, over all buckets, after a release: what was
-// ever put on sale, and what is left.
+// ever put on sale, withdrawals not taken off, and what is left.
 type Released struct{ Released, Available int64 }
 
 // Release puts more units on sale: first in the log, then in the gate, where the
-// next buyer finds them. A gate that is away gets them later. A sale that is over
-// is a *domain.Problem with code sale_ended.
+// next buyer finds them. A gate that is away gets them later. Units that are taken off
+// sale leave the gate first: see withdraw. A sale that is over is a *domain.Problem
+// with code sale_ended.
 func (o *Operator) Release(ctx context.Context, r Release, actor Actor) (Released, error) {
 	sale, err := o.Sales.Fold(ctx, r.Sale)
 	if err != nil {
@@ -31,8 +38,14 @@ func (o *Operator) Release(ctx context.Context, r Release, actor Actor) (Release
 	if err := o.mayRelease(sale.Sale, r); err != nil {
 		return Released{}, err
 	}
+	if r.Quantity < 0 {
+		return o.withdraw(ctx, sale, r, actor)
+	}
 	var done Released
 	a := added{sale: sale, sku: r.SKU, quantity: r.Quantity, actor: actor}
+	if r.Key != "" {
+		a.id = func(stream string) uuid.UUID { return uuid.NewSHA1(trancheSpace, []byte(stream+"/release/"+r.name())) }
+	}
 	receipt, err := o.Log.Submit(context.WithoutCancel(ctx), o.releaseWork(a, &done))
 	if err != nil {
 		return Released{}, fmt.Errorf("release %d of %s in sale %s: %w", r.Quantity, r.SKU, r.Sale, err)
@@ -42,7 +55,48 @@ func (o *Operator) Release(ctx context.Context, r Release, actor Actor) (Release
 	}
 	o.Env.step("operator.after-release")
 	a.push(ctx, o.Env, o.Follow, receipt.Records)
+	if receipt.Outcome == eventstore.AlreadyThere {
+		return o.releasedBefore(ctx, a, receipt.Records)
+	}
 	return done, nil
+}
+
+// name gives the name of the key, fit for ids.
+func (r Release) name() string {
+	sum := sha256.Sum256([]byte(r.Sale + "\n" + r.SKU + "\n" + r.Key))
+	return hex.EncodeToString(sum[:16])
+}
+
+// releasedBefore answers a release that was asked for before under its key.
+func (o *Operator) releasedBefore(ctx context.Context, a added, records []eventstore.Record) (Released, error) {
+	var units int64
+	for i := range records {
+		ev, err := decode(&records[i])
+		if err != nil {
+			return Released{}, err
+		}
+		if e, ok := ev.(*domain.StockReleased); ok {
+			units += e.Quantity
+		}
+	}
+	if units != a.quantity {
+		return Released{}, &domain.Problem{Code: domain.CodeIdempotencyMismatch}
+	}
+	return o.standing(ctx, a.streams())
+}
+
+// standing gives where an item stands by the log's own account.
+func (o *Operator) standing(ctx context.Context, streams []string) (Released, error) {
+	guards, err := o.Log.Guards(ctx, streams)
+	if err != nil {
+		return Released{}, fmt.Errorf("read the account of %s: %w", streams[0], err)
+	}
+	var now Released
+	for _, g := range guards {
+		now.Released += g.Released
+		now.Available += g.Left()
+	}
+	return now, nil
 }
 
 func (o *Operator) mayRelease(sale domain.Sale, r Release) error {
@@ -51,12 +105,12 @@ func (o *Operator) mayRelease(sale domain.Sale, r Release) error {
 	switch {
 	case !known:
 		return &domain.Problem{Code: domain.CodeSKUNotFound}
-	case r.Quantity < 0:
-		return wrong("this version cannot withdraw")
 	case r.Quantity == 0:
-		return wrong("want at least 1")
+		return wrong("want at least 1, or at most -1")
 	case r.Quantity > domain.MaxQuantity:
 		return wrong(fmt.Sprintf("want at most %d", domain.MaxQuantity))
+	case r.Quantity < -domain.MaxQuantity:
+		return wrong(fmt.Sprintf("want at least -%d", domain.MaxQuantity))
 	case sale.Over(o.Env.Now()):
 		return &domain.Problem{Code: domain.CodeSaleEnded}
 	}

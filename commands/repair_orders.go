@@ -79,7 +79,8 @@ func (m *mend) acceptedOf(ctx context.Context, f Finding) (accepted, error) {
 		return accepted{}, fmt.Errorf("read entry %s: %w", entry, err)
 	}
 	if ok {
-		purchases, err := openEntry(e)
+		entered, err := openEntry(e)
+		purchases := entered.purchases
 		if err == nil && entry.I >= 1 && entry.I <= len(purchases) && purchases[entry.I-1].Order == f.OrderID {
 			a := purchases[entry.I-1]
 			a.by = m.actor.By

@@ -142,11 +142,15 @@ func (o *Operator) record(ctx context.Context, sale FoldedSale, ev domain.Event,
 	for _, place := range Places(o.Env.Store, sale.Sale) {
 		needs.Guards = append(needs.Guards, saleBucket{place, sale.SKUs()}.streams()[1:]...)
 	}
+	withdrawn, err := o.withdrawnUnits(ctx, sale.ID)
+	if err != nil {
+		return FoldedSale{}, err
+	}
 	receipt, err := o.Log.Submit(context.WithoutCancel(ctx), eventstore.Work{
 		Needs: needs,
 		Decide: func(look eventstore.Look) (*eventstore.Group, error) {
 			for _, stream := range needs.Guards {
-				if look.Guard(stream).Reserved == 0 {
+				if look.Guard(stream).Reserved == withdrawn[stream] {
 					continue
 				}
 				if _, bad := sale.Revise(ev.(*domain.SaleRevised).SaleTerms, true, actor.By); len(bad) > 0 {
@@ -169,6 +173,30 @@ func (o *Operator) record(ctx context.Context, sale FoldedSale, ev domain.Event,
 	}
 	o.apply(ctx, revised)
 	return revised, nil
+}
+
+// withdrawnUnits gives what was withdrawn from each stock stream of a sale: the log's
+// account counts it with what was bought.
+func (o *Operator) withdrawnUnits(ctx context.Context, sale string) (map[string]int64, error) {
+	units := map[string]int64{}
+	var after int64
+	for {
+		page, err := o.Log.Find(ctx, eventstore.Filter{SaleID: sale, Type: (&domain.StockWithdrawn{}).EventType()}, after, streamPage)
+		if err != nil {
+			return nil, fmt.Errorf("read what was withdrawn in sale %s: %w", sale, err)
+		}
+		for i := range page {
+			ev, err := decode(&page[i])
+			if err != nil {
+				return nil, err
+			}
+			units[page[i].Stream] += ev.(*domain.StockWithdrawn).Quantity
+			after = page[i].Position
+		}
+		if len(page) < streamPage {
+			return units, nil
+		}
+	}
 }
 
 // letGo takes holds away that came to nothing. What stays the lane keeper takes

@@ -213,7 +213,9 @@ func (f *statementFold) units(r *eventstore.Record, s *statedStock, ev domain.Ev
 		item.WrittenOff += e.Quantity
 		f.book.order(e.OrderID, r.Position).written += f.book.weigh(sku, bucket, e.Quantity)
 	case *domain.StockRefused:
-		item.Refused += e.Quantity
+		if e.WithdrawID == "" {
+			item.Refused += e.Quantity
+		}
 	case *domain.StockAdjusted:
 		f.repaired(StatedRepair{Position: r.Position, At: r.RecordedAt.UTC(), Kind: e.Kind, SKU: sku, Bucket: bucket,
 			Before: fmt.Sprint(e.Before), After: fmt.Sprint(e.After), By: e.By, Note: e.Note})

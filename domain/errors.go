@@ -34,6 +34,7 @@ const (
 	CodePaused              Code = "paused"
 	CodeWrongState          Code = "wrong_state"
 	CodeVersionConflict     Code = "version_conflict"
+	CodeBelowReserved       Code = "below_reserved"
 	CodeNotEnded            Code = "not_ended"
 	CodeNotReconciled       Code = "not_reconciled"
 	CodeArchived            Code = "archived"
@@ -117,6 +118,7 @@ var codes = map[Code]codeText{
 	CodePaused:              {KindUnavailable, "Paused", "The sale is paused for a moment.", "活动已暂停，请稍候。"},
 	CodeWrongState:          {KindConflict, "Wrong state", "The order's state does not allow this.", "订单当前状态不支持此操作。"},
 	CodeVersionConflict:     {KindConflict, "Changed in the meantime", "Somebody changed this in the meantime; please load it again.", "内容已被他人修改，请刷新后重试。"},
+	CodeBelowReserved:       {KindConflict, "Not so many left", "Fewer units are left than you want to take back.", "剩余数量少于要撤回的数量。"},
 	CodeArchived:            {KindGone, "Archived", "This was moved into an archive and is not shown here any more.", "相关记录已归档，此处不再显示。"},
 	CodeNotEnded:            {KindConflict, "Not ended", "The sale is not over yet.", "活动尚未完全结束。"},
 	CodeNotReconciled:       {KindConflict, "Not reconciled", "The books of the sale do not agree yet.", "该活动的账目尚未核对一致。"},

@@ -38,17 +38,20 @@ type StockReturned struct {
 	Reason   string `json:"reason"`
 }
 
-// StockRefused says that a purchase the gate accepted is not kept: its units go
-// back to the gate if it still holds them. Totals of the log do not change.
+// StockRefused says that a purchase or a withdrawal the gate accepted is not kept: its
+// units go back to the gate if it still holds them. Totals of the log do not change.
+// A withdrawal has a WithdrawID, and neither order nor buyer.
 type StockRefused struct {
 	SaleID   string `json:"sale_id"`
 	SKU      string `json:"sku"`
 	Bucket   int    `json:"bucket"`
-	OrderID  string `json:"order_id"`
-	BuyerID  string `json:"buyer_id"`
+	OrderID  string `json:"order_id,omitempty"`
+	BuyerID  string `json:"buyer_id,omitempty"`
 	Quantity int64  `json:"quantity"`
 	Entry    string `json:"entry"`
 	Reason   Reason `json:"reason"`
+	// WithdrawID is "" for a purchase.
+	WithdrawID string `json:"withdraw_id,omitempty"`
 }
 
 // StockWithdrawn takes units off sale, by an entry of the journal.

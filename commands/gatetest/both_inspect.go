@@ -7,6 +7,12 @@ import (
 	"seckill/domain"
 )
 
+func (o *both) Withdraw(ctx context.Context, w commands.Withdrawal) (commands.WithdrawVerdict, error) {
+	a, err1 := o.a.Withdraw(ctx, w)
+	b, err2 := o.b.Withdraw(ctx, w)
+	return agree(o, "withdraw", a, b, [2]error{err1, err2})
+}
+
 func (o *both) Inspect(ctx context.Context, place domain.Place, skus []string) (commands.Inspection, error) {
 	a, err1 := o.a.Inspect(ctx, place, skus)
 	b, err2 := o.b.Inspect(ctx, place, skus)

@@ -27,7 +27,8 @@ func (s *Stage) journal(lane int) []commands.JournalEntry {
 func (s *Stage) Record(show *Show) {
 	s.tb.Helper()
 	for _, entry := range s.journal(show.Place.Lane()) {
-		_, purchases := s.purchasesOf(entry)
+		body, purchases := s.purchasesOf(entry)
+		s.recordWithdrawals(entry.ID, body)
 		for i, p := range purchases {
 			if s.decided[p.Order] {
 				continue

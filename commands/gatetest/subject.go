@@ -20,6 +20,7 @@ type Ports interface {
 	commands.Hashes
 	commands.Preheater
 	commands.Holder
+	commands.Withdrawer
 	commands.Scanner
 	commands.Cleaner
 	commands.TicketLook
@@ -58,6 +59,7 @@ func Run(t *testing.T, maker Maker) {
 		{"Shortages", testShortages},
 		{"Clean", testClean},
 		{"Tickets", testTickets},
+		{"Withdraw", testWithdraw},
 	}
 	for _, p := range parts {
 		t.Run(p.name, func(t *testing.T) { p.test(t, maker) })

@@ -21,6 +21,7 @@ type inside struct {
 	log    *slog.Logger
 	// checkLog refuses what would write to a log that serve would refuse.
 	checkLog func(context.Context) error
+	key      string // idempotency key of what is asked next
 }
 
 // operatorToken is known to insideVerifier alone: it never leaves the process.
@@ -109,6 +110,9 @@ func (in inside) ask(ctx context.Context, method, path string, body, to any) err
 	}
 	r.Header.Set("Authorization", "Bearer "+operatorToken)
 	r.Header.Set("Content-Type", "application/json")
+	if in.key != "" {
+		r.Header.Set("Idempotency-Key", in.key)
+	}
 	w := &answer{header: http.Header{}, status: http.StatusOK}
 	in.server.ServeHTTP(w, r)
 	if w.status >= http.StatusBadRequest {

@@ -24,7 +24,7 @@ type saleCmd struct {
 	Show    saleShowCmd    `cmd:"" help:"Show one sale."`
 	Revise  saleReviseCmd  `cmd:"" help:"Change what a sale says."`
 	Confirm saleConfirmCmd `cmd:"" help:"Let a sale open that waits for that, after a clean preheat."`
-	Release saleReleaseCmd `cmd:"" help:"Put more units of an item on sale."`
+	Release saleReleaseCmd `cmd:"" help:"Put more units of an item on sale, or take units off sale."`
 	Close   saleCloseCmd   `cmd:"" help:"End a sale for good."`
 	Pause   salePauseCmd   `cmd:"" help:"Stop selling for a while."`
 	Resume  saleResumeCmd  `cmd:"" help:"Sell again."`
@@ -176,11 +176,12 @@ func (s *saleShowCmd) Run(c console) error {
 type saleReleaseCmd struct {
 	Sale     string `required:"" placeholder:"ID" help:"The sale's id."`
 	SKU      string `name:"sku" required:"" placeholder:"SKU" help:"The item."`
-	Quantity int64  `required:"" placeholder:"N" help:"How many units more."`
+	Quantity int64  `required:"" placeholder:"N" help:"How many units more; below 0: how many to take off sale, as --quantity=-5."`
+	Key      string `placeholder:"TEXT" help:"Idempotency key: the same again under it changes nothing more."`
 	JSON     bool   `name:"json" help:"Print JSON."`
 }
 
-// Run puts more units on sale.
+// Run puts more units on sale, or takes units off sale.
 func (s *saleReleaseCmd) Run(c console) error {
 	return c.withAPI(func(ctx context.Context, in inside) error {
 		if err := in.checkLog(ctx); err != nil {
@@ -188,6 +189,7 @@ func (s *saleReleaseCmd) Run(c console) error {
 		}
 		var done api.ReleaseAnswer
 		path := "/api/v1/admin/sales/" + url.PathEscape(s.Sale) + "/items/" + url.PathEscape(s.SKU) + "/releases"
+		in.key = s.Key
 		if err := in.ask(ctx, http.MethodPost, path, api.ReleaseBody{Quantity: s.Quantity}, &done); err != nil {
 			return wrongSale(err)
 		}

@@ -127,7 +127,7 @@ type entry struct {
 // take takes the units of every line and writes the entry.
 func (g *Gate) take(l *lane, s *sale, r *commands.Reservation, e entry) (domain.EntryID, error) {
 	body, err := json.Marshal(commands.EntryBody{
-		Form: commands.EntryForm, At: e.at.UnixMicro(),
+		Form: commands.PurchaseForm, At: e.at.UnixMicro(),
 		Terms: map[string]domain.Terms{r.Place.Sale: s.fold.Judged()}, Purchases: []json.RawMessage{e.blob},
 	})
 	if err != nil {
@@ -136,10 +136,7 @@ func (g *Gate) take(l *lane, s *sale, r *commands.Reservation, e entry) (domain.
 	for _, line := range r.Lines {
 		l.stockOf(r.Place, line.SKU).units.Take(r.Order, r.Buyer, line.Quantity)
 	}
-	l.n++
-	l.digest = domain.NextDigest(l.digest, string(body))
-	id := domain.EntryID{Epoch: l.epoch, N: l.n}
-	l.journal = append(l.journal, commands.JournalEntry{Lane: r.Place.Lane(), ID: id, Body: string(body), Digest: l.digest})
+	id := g.write(l, r.Place.Lane(), string(body))
 	id.I = 1
 	s.orders[r.Order] = order{state: commands.OrderAccepted, entry: id, buyer: r.Buyer}
 	s.buyers[r.Buyer] = append(s.buyers[r.Buyer], r.Order)
@@ -149,9 +146,18 @@ func (g *Gate) take(l *lane, s *sale, r *commands.Reservation, e entry) (domain.
 	if r.Key != "" {
 		s.keys[r.Key] = keyed{order: r.Order, body: r.BodyHash}
 	}
+	return id, nil
+}
+
+// write adds an entry to the journal of a lane and wakes whoever reads it.
+func (g *Gate) write(l *lane, number int, body string) domain.EntryID {
+	l.n++
+	l.digest = domain.NextDigest(l.digest, body)
+	id := domain.EntryID{Epoch: l.epoch, N: l.n}
+	l.journal = append(l.journal, commands.JournalEntry{Lane: number, ID: id, Body: body, Digest: l.digest})
 	close(g.written)
 	g.written = make(chan struct{})
-	return id, nil
+	return id
 }
 
 // ticketState says whether a purchase may go on as far as its ticket is concerned.

@@ -45,6 +45,8 @@ var (
 	_ commands.Holder    = (*Gate)(nil)
 	_ commands.Scanner   = (*Gate)(nil)
 	_ commands.Cleaner   = (*Gate)(nil)
+
+	_ commands.Withdrawer = (*Gate)(nil)
 )
 
 // Open connects to the Redis at url (redis://, rediss:// or unix://) and checks

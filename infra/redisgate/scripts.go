@@ -72,6 +72,9 @@ var cutJournalLua string
 //go:embed scripts/sold_out.lua
 var soldOutLua string
 
+//go:embed scripts/withdraw.lua
+var withdrawLua string
+
 //go:embed scripts/check.lua
 var checkLua string
 
@@ -97,6 +100,7 @@ type scripts struct {
 	newSale, reset, openPreheated    script
 	records, uses, inspect           script
 	removeSale, keepSale, cutJournal script
+	withdraw                         script
 }
 
 func newScripts() scripts {
@@ -110,7 +114,7 @@ func newScripts() scripts {
 		openPreheated: newScript("open_preheated", openPreheatedLua),
 		records:       newScript("records", recordsLua), uses: newScript("uses", usesLua), inspect: newScript("inspect", inspectLua),
 		removeSale: newScript("remove_sale", removeSaleLua), cutJournal: newScript("cut_journal", cutJournalLua),
-		keepSale: newScript("keep_sale", keepSaleLua),
+		keepSale: newScript("keep_sale", keepSaleLua), withdraw: newScript("withdraw", withdrawLua),
 	}
 }
 
@@ -119,7 +123,7 @@ func newScripts() scripts {
 func ScriptNames() []string {
 	s := newScripts()
 	all := []script{s.reserve, s.resolve, s.order, s.applyStock, s.applySale, s.hold, s.closeLane, s.openLane,
-		s.peek, s.check, s.stubs, s.openHashes, s.newSale, s.reset, s.openPreheated, s.records, s.uses, s.inspect, s.removeSale, s.keepSale, s.cutJournal}
+		s.peek, s.check, s.stubs, s.openHashes, s.newSale, s.reset, s.openPreheated, s.records, s.uses, s.inspect, s.removeSale, s.keepSale, s.cutJournal, s.withdraw}
 	names := make([]string, len(all))
 	for i := range all {
 		names[i] = all[i].name

@@ -55,7 +55,7 @@ func TestAReleaseThatCannotBeIsRefusedAndStoresNothing(t *testing.T) {
 		quantity int64
 		code     domain.Code
 	}{
-		{"item", 0, domain.CodeInvalidRequest}, {"item", -1, domain.CodeInvalidRequest}, {"item", domain.MaxQuantity + 1, domain.CodeInvalidRequest},
+		{"item", 0, domain.CodeInvalidRequest}, {"item", -3, domain.CodeBelowReserved}, {"item", -domain.MaxQuantity - 1, domain.CodeInvalidRequest}, {"item", domain.MaxQuantity + 1, domain.CodeInvalidRequest},
 		{"item", domain.MaxQuantity - 1, domain.CodeInvalidRequest}, // with the two there are
 		{"none", 1, domain.CodeSKUNotFound},
 	} {
@@ -87,7 +87,7 @@ func TestAnOperatorReleasesUnitsOverHTTPAndFromTheCommandLine(t *testing.T) {
 	if err != nil || answer.Status != http.StatusOK || answer.Body["released"] != 5.0 || answer.Body["available"] != 5.0 {
 		t.Errorf("got %d %s, %v; want 5 released and left", answer.Status, answer.Raw, err)
 	}
-	for body, status := range map[string]int{`{"quantity":-1}`: 422, `{"quantity":0}`: 422, `{"quantity":"1"}`: 422, `{}`: 422, `{`: 400} {
+	for body, status := range map[string]int{`{"quantity":0}`: 422, `{"quantity":"1"}`: 422, `{}`: 422, `{`: 400} {
 		if answer, err := client.Call(http.MethodPost, path, "operator", "admin", body); err != nil || answer.Status != status || answer.Text("code") != "invalid_request" {
 			t.Errorf("%s: got %d %s, %v; want %d", body, answer.Status, answer.Raw, err, status)
 		}
@@ -97,8 +97,14 @@ func TestAnOperatorReleasesUnitsOverHTTPAndFromTheCommandLine(t *testing.T) {
 	if done.Released != 7 || done.Available != 7 {
 		t.Errorf("from the command line: got %+v, want 7 released and left", done)
 	}
-	wantOneSentence(t, Run(t, env, "sale", "release", "--sale", sale, "--sku", "item", "--quantity=-2"), 2, "cannot withdraw")
+	for range 2 { // once under a key
+		done = wantJSON[struct{ Released, Available int64 }](t, Run(t, env, "sale", "release", "--sale", sale, "--sku", "item", "--quantity=-2", "--key", "k", "--json"))
+		if done.Released != 7 || done.Available != 5 {
+			t.Errorf("withdrawn from the command line: got %+v, want 7 released and 5 left", done)
+		}
+	}
+	wantOneSentence(t, Run(t, env, "sale", "release", "--sale", sale, "--sku", "item", "--quantity=-6"), 1, "Fewer units are left")
 	accepted := map[string]string{}
-	buyAll(t, client, sale, "buyer", 7, accepted)
+	buyAll(t, client, sale, "buyer", 5, accepted)
 	StandingChecks(t, rig.Node(t, NodeOptions{APIOnly: true}), sale, accepted)
 }

@@ -24,9 +24,10 @@ type traffic struct {
 	until chan struct{}
 	all   sync.WaitGroup
 
-	buyers   atomic.Int64
-	accepted sync.Map // order → buyer
-	did      [trafficKinds]atomic.Int64
+	buyers      atomic.Int64
+	withdrawals atomic.Int64
+	accepted    sync.Map // order → buyer
+	did         [trafficKinds]atomic.Int64
 }
 
 // What traffic counts.
@@ -37,6 +38,8 @@ const (
 	didFail
 	didExpire
 	didRelease
+	didWithdraw
+	didTranche
 	didRehydrate
 	trafficKinds
 )
@@ -48,6 +51,9 @@ func newTraffic(t testing.TB, n *Node, sale string, rehydrate bool) *traffic {
 		x.run(0, x.buy)
 	}
 	x.run(50*time.Millisecond, x.release)
+	x.run(70*time.Millisecond, x.withdraw)
+	tranches := n.tranches()
+	x.run(50*time.Millisecond, func(ctx context.Context) error { _, err := tranches.Sweep(ctx); return x.tolerated(err) })
 	x.run(200*time.Millisecond, x.expire)
 	if rehydrate {
 		x.run(3*time.Second, x.rehydrate)
@@ -143,6 +149,38 @@ func (x *traffic) release(ctx context.Context) error {
 	return err
 }
 
+// withdraw takes units off sale that nobody has, every other time under a key that was
+// used before.
+func (x *traffic) withdraw(ctx context.Context) error {
+	key := fmt.Sprint("withdrawal-", x.withdrawals.Add(1)/2)
+	asked := commands.Release{Sale: x.sale, SKU: "item", Quantity: -2, Key: key}
+	_, err := x.node.Operator.Release(ctx, asked, commands.Actor{By: "soak"})
+	if err == nil {
+		x.did[didWithdraw].Add(1)
+	}
+	return x.tolerated(err)
+}
+
+// tolerated leaves out what says that nothing was done now.
+func (x *traffic) tolerated(err error) error {
+	var p *domain.Problem
+	var away *commands.GateError
+	if errors.As(err, &p) || errors.As(err, &away) || errors.Is(err, commands.ErrHashMissing) || errors.Is(err, commands.ErrNotPrefix) {
+		return nil // fewer are left, or the lane recovers
+	}
+	return err
+}
+
+// tranched gives terms whose stock comes in parts of 50 units, two in a second.
+func tranched(terms domain.SaleTerms) domain.SaleTerms {
+	item := &terms.Items[0]
+	for i := range domain.MaxTranches {
+		item.Release = append(item.Release, domain.Tranche{At: time.Now().Truncate(time.Microsecond).Add(time.Duration(i) * time.Second / 2), Quantity: 50})
+	}
+	item.Stock += 50 * domain.MaxTranches
+	return terms
+}
+
 func (x *traffic) expire(ctx context.Context) error {
 	s, err := commands.NewExpirer(x.node.Env, x.node.Orders, x.node.Views, commands.ExpirerOptions{}).Sweep(ctx)
 	x.did[didExpire].Add(int64(s.Expired))
@@ -163,7 +201,7 @@ func (x *traffic) rehydrate(ctx context.Context) error {
 
 // told says what happened, for a test's log.
 func (x *traffic) told() string {
-	names := [trafficKinds]string{"purchases", "cancels", "payments", "failed payments", "expiries", "releases", "rehydrates"}
+	names := [trafficKinds]string{"purchases", "cancels", "payments", "failed payments", "expiries", "releases", "withdrawals", "tranches", "rehydrates"}
 	text := ""
 	for i, name := range names {
 		text += fmt.Sprintf("%d %s, ", x.did[i].Load(), name)

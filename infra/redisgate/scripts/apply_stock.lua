@@ -3,7 +3,8 @@
 -- KEYS: sale's record, stock hash. ARGV: from, to, item, then per event: kind, id,
 --   quantity, buyer, entry, key, body hash, ticket. Kinds: I in, W out (withdrawn, moved),
 --   R reserved, C returned, X refused,
---   L written off (the hold ends, its units stay away), N nothing.
+--   L written off (the hold ends, its units stay away), K a withdrawal that is not kept,
+--   N nothing.
 -- Answer: done, state, applied.
 local sale, stock = new_hash(KEYS[1]), new_hash(KEYS[2])
 fetch(sale, {'state'})
@@ -17,7 +18,7 @@ local holds, orders = {}, {}
 for at = 4, #ARGV, 8 do
   if ARGV[at] ~= 'I' and ARGV[at] ~= 'N' then
     holds[#holds + 1] = 'h:' .. ARGV[at + 1]
-    if ARGV[at] ~= 'W' then orders[#orders + 1] = 'o:' .. ARGV[at + 1] end
+    if ARGV[at] ~= 'W' and ARGV[at] ~= 'K' then orders[#orders + 1] = 'o:' .. ARGV[at + 1] end
   end
 end
 fetch(stock, holds)
@@ -113,6 +114,8 @@ for at = 4, #ARGV, 8 do
     record(e, 'E')
   elseif e.kind == 'N' then
     -- a repair was noted: what it mended was written by the repair
+  elseif e.kind == 'K' then
+    give_back(e, 'X')
   elseif e.kind == 'C' then
     give_back(e, 'R')
     record(e, 'E')

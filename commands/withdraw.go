@@ -1,0 +1,92 @@
+package commands
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"seckill/domain"
+	"seckill/eventstore"
+)
+
+// Bounds of a withdrawal: of all of it, and between two looks whether it is recorded.
+const (
+	withdrawBudget = 5 * time.Second
+	withdrawPause  = 10 * time.Millisecond
+)
+
+// withdraw takes units off sale: the gate takes them out and writes so into its
+// journal, in one step, and what the recorder makes of it is waited for. Fewer units
+// left are below_reserved. Where it cannot be found out in time what became of it,
+// the problem is busy: the same again under the same key finds it out and takes
+// nothing more. A sale of several buckets is not served by this version.
+func (o *Operator) withdraw(ctx context.Context, sale FoldedSale, r Release, actor Actor) (Released, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), withdrawBudget)
+	defer cancel()
+	w := Withdrawal{ID: r.name(), Place: Places(o.Env.Store, sale.Sale)[0], SKU: r.SKU, Quantity: -r.Quantity, By: actor.By, TraceID: actor.TraceID}
+	if r.Key == "" {
+		w.ID = o.Env.NewID().String()
+	}
+	for {
+		v, err := o.Gate.Withdraw(ctx, w)
+		switch {
+		case err != nil && IsUnknown(err) && ctx.Err() == nil: // asking again takes nothing more
+			pause(ctx, withdrawPause)
+			continue
+		case err != nil:
+			return Released{}, fmt.Errorf("withdraw %d of %s in sale %s: %w", w.Quantity, w.SKU, sale.ID, err)
+		case v.Outcome == WithdrawNotReady:
+			return Released{}, &domain.Problem{Code: domain.CodeNotReady}
+		case v.Outcome != WithdrawTaken:
+			return Released{}, &domain.Problem{Code: domain.CodeBelowReserved}
+		case v.Quantity != w.Quantity:
+			return Released{}, &domain.Problem{Code: domain.CodeIdempotencyMismatch}
+		}
+		o.Env.step("operator.after-withdrawal")
+		done, recorded, err := o.withdrawn(ctx, w, v)
+		if err != nil || recorded {
+			return done, err
+		}
+		// The lane was built again meanwhile: what it knows of the withdrawal is asked.
+	}
+}
+
+// withdrawn waits until the log has what the gate had written, and answers by both.
+// recorded is false where the lane's epoch ended before.
+func (o *Operator) withdrawn(ctx context.Context, w Withdrawal, v WithdrawVerdict) (done Released, recorded bool, err error) {
+	for {
+		cursors, err := o.Log.Cursors(ctx, []int{w.Place.Lane()})
+		switch {
+		case ctx.Err() != nil || errors.Is(err, eventstore.ErrUnavailable):
+			return done, false, &domain.Problem{Code: domain.CodeBusy}
+		case err != nil:
+			return done, false, fmt.Errorf("read the cursor of lane %d: %w", w.Place.Lane(), err)
+		case cursors[0].Epoch > v.Epoch:
+			return done, false, nil
+		case cursors[0].Epoch == v.Epoch && cursors[0].N >= v.N:
+			return o.settleWithdrawal(ctx, w)
+		}
+		pause(ctx, withdrawPause)
+	}
+}
+
+// settleWithdrawal answers a withdrawal that was recorded: the log may have refused
+// it, then the gate has its units back.
+func (o *Operator) settleWithdrawal(ctx context.Context, w Withdrawal) (done Released, recorded bool, err error) {
+	if _, err := o.Follow.CatchUpStock(ctx, w.Place, w.SKU); err != nil {
+		return done, false, fmt.Errorf("bring withdrawal %s into the gate: %w", w.ID, err)
+	}
+	v, err := o.Gate.Withdraw(ctx, w)
+	switch {
+	case err != nil:
+		return done, false, fmt.Errorf("look at withdrawal %s: %w", w.ID, err)
+	case v.Outcome == WithdrawRefused:
+		return done, false, &domain.Problem{Code: domain.CodeBelowReserved}
+	case v.Outcome != WithdrawTaken:
+		return done, false, nil
+	}
+	done, err = o.standing(ctx, []string{domain.StockStream(w.Place.Sale, w.SKU, w.Place.Bucket)})
+	done.Available = v.Available
+	return done, err == nil, err
+}

@@ -1,0 +1,169 @@
+package commands
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"seckill/domain"
+	"seckill/eventstore"
+)
+
+// Withdrawal asks the gate to take units off sale.
+type Withdrawal struct {
+	// ID names it: asked again under the same id nothing more is taken.
+	ID       string
+	Place    domain.Place
+	SKU      string
+	Quantity int64
+	By       string
+	TraceID  string
+}
+
+// Check refuses what must never reach a gate. store is the gate's.
+func (w *Withdrawal) Check(store uint8) error {
+	if _, err := domain.ParseSaleID(w.Place.Sale); err != nil || w.Place.Store != store ||
+		w.Place.Bucket < 0 || w.Place.Bucket >= domain.MaxBuckets || !domain.ValidSKU(w.SKU) {
+		return fmt.Errorf("withdraw %q at %+v: no such item in this gate", w.SKU, w.Place)
+	}
+	if !PlainID(w.ID) || w.Quantity < 1 || w.Quantity > domain.MaxQuantity {
+		return fmt.Errorf("withdraw %d units under %q: want 1 to %d, and an id of ours", w.Quantity, w.ID, domain.MaxQuantity)
+	}
+	return nil
+}
+
+// WithdrawOutcome is what a gate says to a withdrawal.
+type WithdrawOutcome int
+
+// Outcomes of a withdrawal.
+const (
+	// WithdrawNotReady: lane, sale or item are missing or closed. Nothing was taken.
+	WithdrawNotReady WithdrawOutcome = iota
+	// WithdrawShort: fewer units are left. Nothing was taken.
+	WithdrawShort
+	// WithdrawTaken: the units are off sale and the journal holds it, now or since it
+	// was asked under the same id before.
+	WithdrawTaken
+	// WithdrawRefused: the log did not keep it, and the units are on sale again.
+	WithdrawRefused
+)
+
+// WithdrawVerdict is the gate's answer to a withdrawal.
+type WithdrawVerdict struct {
+	Outcome   WithdrawOutcome
+	Available int64 // left of the item now
+	Quantity  int64 // that were taken under the id; 0 where none were
+	// Epoch and N are where the lane's journal ended then: the withdrawal is before.
+	Epoch, N int64
+}
+
+// Withdrawer takes units out of a gate.
+type Withdrawer interface {
+	// Withdraw takes the units if as many are left in the item's bucket, and writes it
+	// into the journal of the lane in the same step. Asking again with the same id
+	// gives the first answer. Errors are *GateError.
+	Withdraw(ctx context.Context, w Withdrawal) (WithdrawVerdict, error)
+}
+
+// JournalWithdrawal is a withdrawal as the journal carries it.
+type JournalWithdrawal struct {
+	ID       string `json:"id"`
+	Sale     string `json:"sale"`
+	Bucket   int    `json:"bucket"`
+	SKU      string `json:"sku"`
+	Quantity int64  `json:"quantity"`
+	By       string `json:"by,omitempty"`
+	TraceID  string `json:"trace,omitempty"`
+}
+
+// EncodeWithdrawal gives the bytes that a gate puts into an entry for w.
+func EncodeWithdrawal(w Withdrawal) ([]byte, error) {
+	b, err := json.Marshal(JournalWithdrawal{ID: w.ID, Sale: w.Place.Sale, Bucket: w.Place.Bucket, SKU: w.SKU,
+		Quantity: w.Quantity, By: w.By, TraceID: w.TraceID})
+	if err != nil {
+		return nil, fmt.Errorf("encode withdrawal %s: %w", w.ID, err)
+	}
+	return b, nil
+}
+
+// withdrawn is a withdrawal on its way from the journal into the log.
+type withdrawn struct {
+	JournalWithdrawal
+	entry domain.EntryID
+}
+
+func (w *withdrawn) stream() string { return domain.StockStream(w.Sale, w.SKU, w.Bucket) }
+
+// openWithdrawals reads the withdrawals of an entry. They were written by a gate of
+// this program: one that cannot be read stops the lane.
+func openWithdrawals(body *EntryBody, id domain.EntryID) ([]withdrawn, error) {
+	all := make([]withdrawn, len(body.Withdrawals))
+	for i, raw := range body.Withdrawals {
+		w := &all[i]
+		w.entry = id
+		w.entry.I = i + 1
+		if err := json.Unmarshal(raw, &w.JournalWithdrawal); err != nil {
+			return nil, fmt.Errorf("withdrawal %s: %w: %w", w.entry, errFrame, err)
+		}
+		ask := Withdrawal{ID: w.ID, Place: domain.Place{Sale: w.Sale, Bucket: w.Bucket}, SKU: w.SKU, Quantity: w.Quantity}
+		if err := ask.Check(0); err != nil {
+			return nil, fmt.Errorf("withdrawal %s: %w: %w", w.entry, errFrame, err)
+		}
+	}
+	return all, nil
+}
+
+// withdrawalID is the id of the event that decides a withdrawal: the log takes no id
+// twice, so an entry that is read again decides nothing again.
+func withdrawalID(stream, id string) uuid.UUID {
+	return uuid.NewSHA1(trancheSpace, fmt.Appendf(nil, "%s/withdrawal/%s", stream, id))
+}
+
+// submitWithdrawal records one withdrawal, if check still holds under the lock:
+// stock.withdrawn, or stock.refused where the log has fewer units left than the gate
+// had. A sale that was cleaned up, or that the log has lost, takes none.
+func submitWithdrawal(ctx context.Context, env *Env, log Log, w withdrawn, p pageWork) ([]eventstore.Record, error) {
+	stream, own := w.stream(), domain.SaleStream(w.Sale)
+	receipt, err := log.Submit(ctx, eventstore.Work{
+		Needs: eventstore.Needs{Streams: []string{stream, own}, Guards: []string{stream}, Lanes: []int{p.lane}},
+		Decide: func(look eventstore.Look) (*eventstore.Group, error) {
+			if err := p.check(look); err != nil {
+				return nil, err
+			}
+			if look.Stream(stream).Version == 0 || look.Stream(own).Type == cleanedType() {
+				return nil, nil
+			}
+			return w.decide(env, look.Guard(stream))
+		},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("record withdrawal %s of lane %d: %w", w.entry, p.lane, err)
+	}
+	if receipt.Outcome == eventstore.Conflict {
+		return nil, fmt.Errorf("record withdrawal %s of lane %d: %w", w.entry, p.lane, errCursorMoved)
+	}
+	return receipt.Records, nil
+}
+
+func (w *withdrawn) decide(env *Env, guard eventstore.Guard) (*eventstore.Group, error) {
+	stream := w.stream()
+	guard.Stream = stream
+	var ev domain.Event
+	if guard.Left() >= w.Quantity {
+		guard.Reserved += w.Quantity
+		ev = &domain.StockWithdrawn{SaleID: w.Sale, SKU: w.SKU, Bucket: w.Bucket, WithdrawID: w.ID, Quantity: w.Quantity, Entry: w.entry.String(), By: w.By}
+	} else {
+		ev = &domain.StockRefused{SaleID: w.Sale, SKU: w.SKU, Bucket: w.Bucket, WithdrawID: w.ID, Quantity: w.Quantity, Entry: w.entry.String(), Reason: domain.RejectedGuard}
+	}
+	stored, err := env.newEvent(ev, w.Sale, "", Meta{TraceID: w.TraceID, Entry: w.entry.String(), By: "recorder"})
+	if err != nil {
+		return nil, err
+	}
+	stored.ID = withdrawalID(stream, w.ID)
+	return &eventstore.Group{
+		Appends: []eventstore.Append{{Stream: stream, Expected: eventstore.AnyVersion, Events: []eventstore.NewEvent{stored}}},
+		Guards:  []eventstore.Guard{guard},
+	}, nil
+}

@@ -1,0 +1,30 @@
+-- Takes units off sale in one bucket, if as many are left, and writes the withdrawal
+-- into the journal. Asked again under the same id it takes nothing more.
+-- KEYS: lane, journal, sale's record, stock hash. ARGV: token, id, quantity, the
+--   withdrawal as the journal carries it.
+-- Answer: outcome (0 not ready, 1 fewer are left, 2 taken, 3 taken and not kept by the
+--   log), units left, units taken under the id, epoch, n.
+local lane = read_lane(KEYS[1], ARGV[1])
+local state = redis.call('HGET', KEYS[3], 'state')
+local s = redis.call('HMGET', KEYS[4], 'state', 'available', 'h:' .. ARGV[2])
+
+local function answer(outcome, left, taken)
+  return {outcome, left, taken, int(lane.epoch), int(lane.n)}
+end
+
+if not lane.selling or state ~= 'open' or s[1] ~= 'open' then return answer(0, '0', '0') end
+if s[3] then
+  local letter, taken = split(s[3])
+  return answer(letter == 'T' and 2 or 3, s[2], taken)
+end
+local left = tonumber(s[2] or '0') - tonumber(ARGV[3])
+if left < 0 then return answer(1, s[2] or '0', '0') end
+
+-- The entry goes first, as for a purchase.
+lane.n = lane.n + 1
+local body = '{"form":2,"at":' .. int(lane.now) .. ',"terms":{},"purchases":[],"withdrawals":[' .. ARGV[4] .. ']}'
+local digest = redis.sha1hex(lane.digest .. body)
+redis.call('XADD', KEYS[2], int(lane.epoch) .. '-' .. int(lane.n), 'b', body, 'd', digest)
+redis.call('HSET', KEYS[1], 'n', int(lane.n), 'digest', digest)
+redis.call('HSET', KEYS[4], 'available', int(left), 'h:' .. ARGV[2], 'T|' .. ARGV[3] .. '|')
+return answer(2, int(left), ARGV[3])
