@@ -149,6 +149,11 @@ func (x *traffic) release(ctx context.Context) error {
 	return err
 }
 
+// tranches are a node's releases by plan.
+func (n *Node) tranches() *commands.Tranches {
+	return commands.NewTranches(n.Env, n.Sales, n.Store, n.Follower, commands.TrancheOptions{Alarm: n.Alarms.Raise})
+}
+
 // withdraw takes units off sale that nobody has, every other time under a key that was
 // used before.
 func (x *traffic) withdraw(ctx context.Context) error {

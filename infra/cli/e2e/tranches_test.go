@@ -14,11 +14,6 @@ import (
 	"seckill/infra/testenv"
 )
 
-// tranches are a node's releases by plan.
-func (n *Node) tranches() *commands.Tranches {
-	return commands.NewTranches(n.Env, n.Sales, n.Store, n.Follower, commands.TrancheOptions{Alarm: n.Alarms.Raise})
-}
-
 // releasesOf gives the releases of a sale's item by their tranche.
 func releasesOf(t testing.TB, n *Node, sale string) map[int][]eventstore.Record {
 	t.Helper()
