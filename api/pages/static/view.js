@@ -57,7 +57,8 @@ function itemLine(li, item, s, why) {
   const button = li.querySelector('.buy');
   button.disabled = why !== '';
   select.disabled = why !== '' && why !== 'wait';
-  set(button, say(why ? 'buy.' + why : 'buy'));
+  const more = why === 'sold_out' && item.next_release_at;
+  set(button, more ? say('buy.more', { time: when(item.next_release_at) }) : say(why ? 'buy.' + why : 'buy'));
   li.classList.toggle('gone', why === 'sold_out');
   const next = li.querySelector('.next');
   next.hidden = !item.sold_out || !item.next_release_at;

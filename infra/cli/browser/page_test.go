@@ -31,6 +31,7 @@ func TestTheBuyerPage(t *testing.T) {
 		"buys once for a double click":                                           buysOnce,
 		"finds the order after a lost answer and a reload":                       findsTheOrder,
 		"says sold out, item by item":                                            saysSoldOut,
+		"says when more comes, and sells it then":                                saysMore,
 		"says that the limit is reached":                                         saysLimit,
 		"says that the sale has ended":                                           saysEnded,
 		"stays locked on a slow network until there is an answer":                staysLocked,
@@ -175,6 +176,18 @@ func saysSoldOut(t *testing.T, s *shop) {
 	other.await(button("a")+".textContent", "Sold out")
 	other.press("b")
 	other.await(outcome, "placed")
+}
+
+func saysMore(t *testing.T, s *shop) {
+	a := item("a", 2)
+	a["release"] = []any{map[string]any{"at": time.Now().Add(8 * time.Second).Format(time.RFC3339Nano), "quantity": 1}}
+	sale := s.sale(t, time.Now().Add(ago), nil, a)
+	s.must(t, http.StatusAccepted, http.MethodPost, "/api/v1/sales/"+sale+"/purchases", "quick", "", `{"sku":"a","quantity":1}`)
+	w := s.open(t, sale, tabOptions{buyer: "patient"})
+	w.await(`String(`+button("a")+`.textContent.startsWith("Sold out; more at "))`, "true")
+	w.free("a")
+	w.press("a")
+	w.await(outcome, "placed")
 }
 
 func saysLimit(t *testing.T, s *shop) {
