@@ -17,7 +17,7 @@ import (
 // maxBody is how many bytes a JSON body may have.
 const maxBody = 16 << 10
 
-// bodyBudget is how long a body may take to arrive.
+// bodyBudget is how long headers and body of a request may take to arrive.
 const bodyBudget = 5 * time.Second
 
 // readJSON reads the body of a request into buf, which is emptied first, and
@@ -77,16 +77,16 @@ func errTooLarge() error {
 	return invalid(http.StatusRequestEntityTooLarge, "The body is over 16 KiB.")
 }
 
-// setBodyDeadline bounds how long the body of a request may take to arrive, also
-// one that nobody reads: before it answers, the HTTP server waits for its rest.
+// setBodyDeadline bounds anew how long the body of a request may take to arrive, also
+// one that nobody reads: before it answers, the HTTP server waits for its rest. Left in
+// place it would end the context of a request that takes longer than that.
 func setBodyDeadline(c echo.Context, at time.Time) {
 	if w, ok := c.Response().Writer.(interface{ SetReadDeadline(time.Time) error }); ok {
 		_ = w.SetReadDeadline(at) // an answer that cannot be bounded is still an answer
 	}
 }
 
-// fill copies at most one byte more than allowed. A body that is whole takes the
-// deadline off: left in place it would end the request's context in a long poll.
+// fill copies at most one byte more than allowed.
 func fill(c echo.Context, buf *bytes.Buffer) error {
 	body := io.Reader(c.Request().Body)
 	if c.Request().ContentLength < 0 { // else it was looked at, and the server holds the body to it
@@ -94,9 +94,6 @@ func fill(c echo.Context, buf *bytes.Buffer) error {
 	}
 	if _, err := buf.ReadFrom(body); err != nil {
 		return bodyProblem(err)
-	}
-	if buf.Len() <= maxBody {
-		setBodyDeadline(c, time.Time{})
 	}
 	return nil
 }
@@ -132,6 +129,7 @@ func (s *Server) checkedBody(optional bool) gate {
 		if err := readJSON(c, buf, optional); err != nil {
 			return err
 		}
+		setBodyDeadline(c, time.Time{})
 		if buf.Len() > 0 {
 			if bad := checkJSON("", skipSpace(buf.Bytes()), nil); len(bad) > 0 {
 				return wrong(bad...)

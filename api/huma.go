@@ -121,7 +121,7 @@ func (s *Server) admit(c echo.Context, a access, asked *call) error {
 	if a == admin && caller.Role != RoleAdmin {
 		return refuse(domain.CodeForbidden)
 	}
-	c.Response().Header().Set(echo.HeaderCacheControl, "no-store")
+	c.Response().Header()[echo.HeaderCacheControl] = noStore
 	asked.caller = caller
 	return nil
 }

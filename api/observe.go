@@ -29,8 +29,8 @@ func (s *Server) observe(next echo.HandlerFunc) echo.HandlerFunc {
 		}
 		c.Response().Header().Set(headerTrace, trace)
 		secure(c.Response().Header())
-		if r.ContentLength != 0 {
-			setBodyDeadline(c, time.Now().Add(bodyBudget))
+		if r.ContentLength == 0 {
+			setBodyDeadline(c, time.Time{}) // it may be a long poll
 		}
 		switch {
 		case headersOf(r) > maxHeaders:

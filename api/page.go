@@ -131,7 +131,7 @@ func (s *Server) writePage(c echo.Context, sale domain.Sale, cache string) error
 		return err
 	}
 	h := c.Response().Header()
-	h.Set("Content-Security-Policy", pages.Policy)
+	securePage(h, pages.Policy)
 	h.Set("ETag", page.ETag)
 	h.Set(echo.HeaderCacheControl, cache)
 	if unchanged(c.Request().Header.Get("If-None-Match"), page.ETag) {
@@ -152,7 +152,7 @@ func (s *Server) pageAsset(c echo.Context) error {
 		return leadTo(c, s.pages.AssetPath(name))
 	}
 	h := c.Response().Header()
-	h.Set("Content-Security-Policy", pages.Policy) // a worker lives under the policy of its own file
+	securePage(h, pages.Policy) // a worker lives under the policy of its own file
 	h.Set(echo.HeaderCacheControl, pages.Forever)
 	return c.Blob(http.StatusOK, asset.MediaType, asset.Body)
 }

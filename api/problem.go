@@ -101,19 +101,17 @@ func shownField(name string) string {
 
 // ofProblems are headers of problem documents; the values are shared: they are set,
 // never added to.
-var ofProblems = struct{ contentType, english, vary, noStore []string }{
-	[]string{problemType}, []string{"en"}, []string{"Accept-Language"}, []string{"no-store"},
-}
+var ofProblems = struct{ contentType, english []string }{[]string{problemType}, []string{"en"}}
 
-// headers sets what goes with the document.
+// headers sets what goes with the document. Nobody stores it, so it need not say what
+// it varies with.
 func (p *Problem) headers(h http.Header, language string) {
 	h[echo.HeaderContentType] = ofProblems.contentType
 	h["Content-Language"] = ofProblems.english
 	if language != "en" {
 		h["Content-Language"] = []string{language}
 	}
-	h[echo.HeaderVary] = ofProblems.vary
-	h[echo.HeaderCacheControl] = ofProblems.noStore
+	h[echo.HeaderCacheControl] = noStore
 	delete(h, "Etag")
 	if p.RetryAfterMS > 0 {
 		h.Set(echo.HeaderRetryAfter, strconv.FormatInt((p.RetryAfterMS+999)/1000, 10))

@@ -94,6 +94,9 @@ func (s *Server) readPurchase(c echo.Context) (commands.PurchaseRequest, error) 
 	if err := readJSON(c, buf, false); err != nil {
 		return commands.PurchaseRequest{}, err
 	}
+	if budget := s.opts.PurchaseBudget; budget == 0 || budget > bodyBudget/2 { // else it is over by then
+		setBodyDeadline(c, time.Time{})
+	}
 	lines, err := decodePurchase(buf.Bytes())
 	if err != nil {
 		return commands.PurchaseRequest{}, err

@@ -11,16 +11,15 @@ import (
 // adminPrefix begins the paths of operators.
 const adminPrefix = "/api/v1/admin/"
 
-// secured are headers of every answer; a page with a policy of its own puts it in
-// the place of this one, which lets nothing run and nobody frame. The values are
-// shared: they are set, never added to.
+// secured are headers of every answer: the policy lets nothing run and nobody frame.
+// They are few, since nine answers in ten are refusals that carry them. The values
+// are shared: they are set, never added to.
 var secured = [...]struct {
 	name  string
 	value []string
 }{
 	{"X-Content-Type-Options", []string{"nosniff"}},
 	{"X-Frame-Options", []string{"DENY"}},
-	{"Referrer-Policy", []string{"no-referrer"}},
 	{"Content-Security-Policy", []string{"default-src 'none'; frame-ancestors 'none'"}},
 	{"Cross-Origin-Resource-Policy", []string{"same-origin"}},
 }
@@ -30,6 +29,16 @@ func secure(h http.Header) {
 		h[secured[i].name] = secured[i].value
 	}
 }
+
+// securePage gives a page the policy that it lives under, in the place of the one of
+// answers that are for programs.
+func securePage(h http.Header, policy string) {
+	h.Set("Content-Security-Policy", policy)
+	h.Set("Referrer-Policy", "no-referrer")
+}
+
+// noStore is the Cache-Control of what is for one person.
+var noStore = []string{"no-store"}
 
 // outside marks the requests of a listener without the routes of operators.
 type outside struct{}

@@ -93,7 +93,7 @@ func TestEveryAnswerCarriesTheHeadersThatProtectIt(t *testing.T) {
 		{"GET", "/healthz", "", ""}, {"GET", "/openapi.yaml", "", ""}, {"GET", "/api/v1/admin/switches", tokenOf(t, "boss", RoleAdmin), ""},
 	} {
 		got := h.with(r.token, r.method, r.path, r.body)
-		for name, want := range map[string]string{"X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY", "Referrer-Policy": "no-referrer"} {
+		for name, want := range map[string]string{"X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY", "Cross-Origin-Resource-Policy": "same-origin"} {
 			if got.Header.Get(name) != want {
 				t.Errorf("%s %s: %s is %q, want %q", r.method, r.path, name, got.Header.Get(name), want)
 			}

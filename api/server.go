@@ -186,8 +186,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // what is known. Call it before shutting the HTTP server down.
 func (s *Server) Drain() { s.drain() }
 
-// HTTPServer gives a server for this API with its limits set: 5 s for the
-// headers, a minute for an answer (twice the longest poll), two minutes of
+// HTTPServer gives a server for this API with its limits set: 5 s for headers and
+// body of a request (observe takes that off what may take longer), a minute for an answer (twice the longest poll), two minutes of
 // idleness. Headers beyond its own bound never reach us; those beyond ours, which is
 // lower, are answered as everything else is.
 func (s *Server) HTTPServer() *http.Server {
@@ -195,7 +195,8 @@ func (s *Server) HTTPServer() *http.Server {
 		Handler: s,
 		// OPTIONS * is answered as everything else is.
 		DisableGeneralOptionsHandler: true,
-		ReadHeaderTimeout:            5 * time.Second,
+		ReadHeaderTimeout:            bodyBudget,
+		ReadTimeout:                  bodyBudget,
 		WriteTimeout:                 time.Minute,
 		IdleTimeout:                  2 * time.Minute,
 		MaxHeaderBytes:               2 * maxHeaders,

@@ -135,8 +135,23 @@ func TestTheServerHasLimitsThatCutNoLongPoll(t *testing.T) {
 	if s.ReadHeaderTimeout == 0 || s.IdleTimeout == 0 || s.MaxHeaderBytes == 0 {
 		t.Errorf("got %+v, want header, idle and size limits", s)
 	}
-	if s.ReadTimeout != 0 || s.WriteTimeout <= maxWait {
-		t.Errorf("got ReadTimeout %s and WriteTimeout %s; want none, and more than a poll of %s", s.ReadTimeout, s.WriteTimeout, maxWait)
+	if s.ReadTimeout == 0 || s.WriteTimeout <= maxWait {
+		t.Errorf("got ReadTimeout %s and WriteTimeout %s; want one for bodies, and more than a poll of %s", s.ReadTimeout, s.WriteTimeout, maxWait)
+	}
+}
+
+func TestALongPollIsNotCutByTheTimeARequestHasToArrive(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, nil)
+	h.finder.wait = func(ctx context.Context, _, id string, _ int64, _ time.Duration) (commands.OrderAnswer, error) {
+		select {
+		case <-ctx.Done():
+		case <-time.After(bodyBudget + time.Second):
+		}
+		return orderIn(domain.OrderStatusPlaced), ctx.Err()
+	}
+	if got := h.ask(http.MethodGet, "/api/v1/orders/"+testOrder+"?wait=20s", ""); got.Status != 200 {
+		t.Errorf("got %d %s, want the order", got.Status, got.Body)
 	}
 }
 

@@ -69,7 +69,7 @@ func (s *Server) statement(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'")
+	securePage(h, "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'")
 	return c.HTMLBlob(http.StatusOK, page)
 }
 

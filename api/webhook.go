@@ -5,6 +5,7 @@ import (
 	"context"
 	"net/http"
 	"reflect"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/labstack/echo/v4"
@@ -65,6 +66,7 @@ func (s *Server) paymentWebhook(c echo.Context) error {
 	if err := readRaw(c, &body); err != nil {
 		return err
 	}
+	setBodyDeadline(c, time.Time{})
 	if err := s.Providers.Verify(provider, c.Request().Header.Get(headerSignature), body.Bytes(), s.Now()); err != nil {
 		return &refusal{Problem: domain.Problem{Code: domain.CodeUnauthenticated}, says: wantSignature, challenge: signatureChallenge}
 	}
