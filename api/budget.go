@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -12,7 +11,6 @@ import (
 type budgeted struct {
 	parent context.Context
 	at     time.Time // zero: no deadline but the parent's
-	start  sync.Once
 	timed  atomic.Pointer[timed]
 }
 
@@ -61,27 +59,31 @@ func (b *budgeted) Value(key any) any {
 
 // running starts the timer, once.
 func (b *budgeted) running() *timed {
-	b.start.Do(func() {
-		t := &timed{}
-		if b.at.IsZero() {
-			t.Context, t.cancel = context.WithCancel(b.parent)
-		} else {
-			t.Context, t.cancel = context.WithDeadline(b.parent, b.at)
-		}
-		b.timed.Store(t)
-	})
+	if t := b.timed.Load(); t != nil {
+		return t
+	}
+	t := &timed{}
+	if b.at.IsZero() {
+		t.Context, t.cancel = context.WithCancel(b.parent)
+	} else {
+		t.Context, t.cancel = context.WithDeadline(b.parent, b.at)
+	}
+	if !b.timed.CompareAndSwap(nil, t) { // somebody was faster
+		t.cancel()
+	}
 	return b.timed.Load()
 }
 
 // end ends it, at little cost where nobody waited for it.
 func (b *budgeted) end() {
-	b.start.Do(func() { b.timed.Store(&timed{Context: ended, cancel: func() {}}) })
-	b.timed.Load().cancel()
+	if !b.timed.CompareAndSwap(nil, ended) {
+		b.timed.Load().cancel()
+	}
 }
 
 // ended is a context that is over.
-var ended = func() context.Context {
+var ended = func() *timed {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	return ctx
+	return &timed{Context: ctx, cancel: cancel}
 }()

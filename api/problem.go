@@ -106,12 +106,12 @@ var ofProblems = struct{ contentType, english []string }{[]string{problemType}, 
 // headers sets what goes with the document. Nobody stores it, so it need not say what
 // it varies with.
 func (p *Problem) headers(h http.Header, language string) {
+	h[echo.HeaderCacheControl] = noStore // first: a map of eight grows even where a key is there
 	h[echo.HeaderContentType] = ofProblems.contentType
 	h["Content-Language"] = ofProblems.english
 	if language != "en" {
 		h["Content-Language"] = []string{language}
 	}
-	h[echo.HeaderCacheControl] = noStore
 	delete(h, "Etag")
 	if p.RetryAfterMS > 0 {
 		h.Set(echo.HeaderRetryAfter, strconv.FormatInt((p.RetryAfterMS+999)/1000, 10))

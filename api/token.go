@@ -56,7 +56,7 @@ func SecretVerifier(secret []byte, now func() time.Time) (Verifier, error) {
 	key := func(*jwt.Token) (any, error) { return secret, nil }
 	return &tokens{
 		parser: parser(now, "HS256"), now: now,
-		keys:   func(context.Context) jwt.Keyfunc { return key },
+		keys: func(context.Context) jwt.Keyfunc { return key },
 	}, nil
 }
 
