@@ -22,7 +22,7 @@ func TestARehydrationMendsWhatAHandWroteIntoTheRecordOfASale(t *testing.T) {
 	if s, _ := p.reconcile(); s.Drift != 0 {
 		t.Errorf("after the rehydration: found %+v, want nothing", s.Findings)
 	}
-	if res, err := p.node.Buy(p.sale, "zed"); err != nil || res.Outcome != domain.Reserved {
+	if res, err := p.node.BuyByTicket(p.sale, "zed"); err != nil || res.Outcome != domain.Reserved {
 		t.Errorf("zed buys: got %v, %v, want reserved", res.Outcome, err)
 	} else {
 		p.orders["zed"] = res.Order.ID
