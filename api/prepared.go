@@ -41,19 +41,23 @@ func (r *refusal) plain() bool {
 	return r.status == 0 && r.order == "" && r.state == nil && r.says == "" && r.Note == "" && len(r.Fields) == 0 && r.opensAt.IsZero()
 }
 
-// body gives the JSON of p, the document of r in a language.
-func (all preparedProblems) body(r *refusal, p *Problem, language string) ([]byte, error) {
+// rendered gives the document of r for a language and a trace: what its headers and
+// status say of it, and its JSON.
+func (all preparedProblems) rendered(r *refusal, language, trace string) (Problem, []byte, error) {
 	head, ok := all[preparedProblem{r.Code, language}]
 	if !ok || !r.plain() {
-		return json.Marshal(p)
+		p := r.document(language, trace)
+		body, err := json.Marshal(p)
+		return *p, body, err
 	}
-	text := make([]byte, 0, len(head)+len(p.TraceID)+len(`","retry_after_ms":18446744073709551615}`))
-	text = append(text, head...)
-	text = append(text, p.TraceID...) // hexadecimal digits
-	text = append(text, '"')
+	p := Problem{Status: r.answer().status, RetryAfterMS: r.retryAfter().Milliseconds(), challenge: r.challenge}
+	body := make([]byte, 0, len(head)+len(trace)+len(`","retry_after_ms":18446744073709551615}`))
+	body = append(body, head...)
+	body = append(body, trace...) // hexadecimal digits
+	body = append(body, '"')
 	if p.RetryAfterMS > 0 {
-		text = append(text, `,"retry_after_ms":`...)
-		text = strconv.AppendInt(text, p.RetryAfterMS, 10)
+		body = append(body, `,"retry_after_ms":`...)
+		body = strconv.AppendInt(body, p.RetryAfterMS, 10)
 	}
-	return append(text, '}'), nil
+	return p, append(body, '}'), nil
 }

@@ -24,12 +24,17 @@ func TestPreparedProblemsAreWhatTheDocumentSays(t *testing.T) {
 				"with fields": wrong(domain.FieldError{Field: "sku", Reason: "is required"}),
 			} {
 				p := r.document(language, trace)
-				want, err := json.Marshal(p)
-				if err != nil {
-					t.Fatal(err)
+				shown, got, err := all.rendered(r, language, trace)
+				p.RetryAfterMS = shown.RetryAfterMS // with jitter where there is no exact time
+				want, failed := json.Marshal(p)
+				if failed != nil {
+					t.Fatal(failed)
 				}
-				if got, err := all.body(r, p, language); err != nil || string(got) != string(want) {
-					t.Errorf("%s %s %s: got %s, %v; want %s", code, language, name, got, err, want)
+				if err != nil || string(got) != string(want) || shown.Status != p.Status || (shown.RetryAfterMS > 0) != (r.retryAfter() > 0) {
+					t.Errorf("%s %s %s: got %d %s, %v; want %d %s", code, language, name, shown.Status, got, err, p.Status, want)
+				}
+				if r.wait > 0 && shown.RetryAfterMS != r.wait.Milliseconds() {
+					t.Errorf("%s %s: got %d ms to wait, want %s", code, name, shown.RetryAfterMS, r.wait)
 				}
 			}
 		}

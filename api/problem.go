@@ -68,12 +68,7 @@ func (r *refusal) document(language, trace string) *Problem {
 	if r.Note != "" {
 		p.Detail += " " + reasonIn(language, r.Note)
 	}
-	switch {
-	case r.wait > 0:
-		p.RetryAfterMS = max(r.wait.Milliseconds(), 1)
-	case k.again:
-		p.RetryAfterMS = retryWait().Milliseconds()
-	}
+	p.RetryAfterMS = r.retryAfter().Milliseconds()
 	if !r.opensAt.IsZero() {
 		at := r.opensAt.UTC()
 		p.OpensAt = &at
@@ -83,6 +78,17 @@ func (r *refusal) document(language, trace string) *Problem {
 	}
 	slices.SortStableFunc(p.Errors, func(a, b ProblemField) int { return strings.Compare(a.Field, b.Field) })
 	return p
+}
+
+// retryAfter is how long to wait before it is worth trying again; 0: it is not.
+func (r *refusal) retryAfter() time.Duration {
+	switch {
+	case r.wait > 0:
+		return max(r.wait, time.Millisecond)
+	case r.answer().again:
+		return retryWait()
+	}
+	return 0
 }
 
 // shownField gives a field's name when it looks like one: a name made up by a
@@ -124,8 +130,7 @@ func (p *Problem) headers(h http.Header, language string) {
 // write answers c with a refusal. Where the caller is gone it is a try.
 func (r *refusal) write(c echo.Context, prepared preparedProblems) error {
 	language := languageOf(c.Request().Header.Get("Accept-Language"))
-	p := r.document(language, traceOf(c))
-	body, err := prepared.body(r, p, language)
+	p, body, err := prepared.rendered(r, language, traceOf(c))
 	if err != nil {
 		return err
 	}

@@ -159,11 +159,11 @@ func TestWhoMayBuyFulfilsTierAndList(t *testing.T) {
 		"such a list, without the tier": {gold, &late, "u1", "", false, true},
 	} {
 		sale := domain.Sale{Terms: domain.SaleTerms{EligibleTiers: c.tiers}, Members: c.members}
-		if ok, known := mayBuy(sale, k, c.buyer, c.tier); ok != c.ok || known != c.known {
+		if ok, known := mayBuy(&sale, k, c.buyer, c.tier); ok != c.ok || known != c.known {
 			t.Errorf("%s: got %t, known %t; want %t, known %t", name, ok, known, c.ok, c.known)
 		}
 	}
-	if ok, known := mayBuy(domain.Sale{Members: &list}, nil, "u1", ""); ok || known {
+	if ok, known := mayBuy(&domain.Sale{Members: &list}, nil, "u1", ""); ok || known {
 		t.Error("where lists cannot be told, somebody may buy")
 	}
 }

@@ -126,7 +126,7 @@ func (p *Purchaser) Purchase(ctx context.Context, req PurchaseRequest) (Purchase
 	if err != nil {
 		return PurchaseResult{}, err
 	}
-	if err := checkPurchase(sale.Sale, req); err != nil {
+	if err := checkPurchase(&sale.Sale, &req); err != nil {
 		return PurchaseResult{}, err
 	}
 	if sale.Cleaned {
@@ -325,7 +325,7 @@ func (p *Purchaser) ownOrder(ctx context.Context, sale domain.Sale, buyer string
 }
 
 // checkPurchase checks the shape of a purchase against its sale.
-func checkPurchase(sale domain.Sale, req PurchaseRequest) error {
+func checkPurchase(sale *domain.Sale, req *PurchaseRequest) error {
 	var bad []domain.FieldError
 	if len(req.Lines) < 1 || len(req.Lines) > domain.MaxLines {
 		bad = append(bad, domain.FieldError{Field: "lines", Reason: fmt.Sprintf("want 1 to %d lines", domain.MaxLines)})
@@ -365,7 +365,7 @@ func (p *Purchaser) reservation(sale domain.Sale, req PurchaseRequest) (Reservat
 		Order: order, Buyer: req.Buyer, Place: place, Lines: req.Lines, Items: sale.SKUs(),
 		TraceID: req.TraceID, Node: p.env.Node,
 	}
-	p.judgeBuyer(&r, sale, req)
+	p.judgeBuyer(&r, &sale, &req)
 	if req.IdempotencyKey != "" {
 		r.Key, r.BodyHash = KeyDigest(req.Buyer, sale.ID, req.Route, req.IdempotencyKey), req.BodyHash
 	}

@@ -88,7 +88,7 @@ func (p *Purchaser) soldOut(ctx context.Context, sale *FoldedSale, req *Purchase
 		Buyer: req.Buyer, Lines: req.Lines, Items: sale.SKUs(),
 		Place: domain.Place{Store: p.env.Store, Sale: sale.ID, Bucket: domain.HomeBucket(sale.ID, req.Buyer, sale.Terms.Buckets)},
 	}
-	if p.judgeBuyer(&r, sale.Sale, *req); !r.Eligible || r.TicketFault != 0 {
+	if p.judgeBuyer(&r, &sale.Sale, req); !r.Eligible || r.TicketFault != 0 {
 		return false, nil
 	}
 	if req.IdempotencyKey != "" {

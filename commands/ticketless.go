@@ -26,7 +26,7 @@ func (p *Purchaser) ticketless(sale *FoldedSale, req *PurchaseRequest) (domain.O
 		return 0, false
 	}
 	var r Reservation
-	p.judgeBuyer(&r, sale.Sale, *req)
+	p.judgeBuyer(&r, &sale.Sale, req)
 	if r.Unsure || r.Eligible && r.TicketFault == 0 || p.orders.has(sale.ID, req.Buyer) || !p.opts.Holders.Without(sale, req.Buyer) {
 		return 0, false
 	}

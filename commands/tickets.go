@@ -145,7 +145,7 @@ func (t *Tickets) refuses(sale domain.Sale, req TicketRequest) domain.Outcome {
 	if sale.Cleaned || sale.Closed {
 		return domain.Ended
 	}
-	switch ok, known := mayBuy(sale, t.Members, req.Buyer, req.Tier); {
+	switch ok, known := mayBuy(&sale, t.Members, req.Buyer, req.Tier); {
 	case !known:
 		return domain.NotReady
 	case !ok:

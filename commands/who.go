@@ -14,7 +14,7 @@ type MemberJudge interface {
 // mayBuy tells whether a sale is for a buyer: of an eligible tier where the sale
 // names tiers, and on its list where it has one; who buys there fulfils both.
 // known is false while the list is not in memory: then nobody new buys.
-func mayBuy(sale domain.Sale, members MemberJudge, buyer, tier string) (ok, known bool) {
+func mayBuy(sale *domain.Sale, members MemberJudge, buyer, tier string) (ok, known bool) {
 	switch {
 	case sale.On(domain.SkipEligibility):
 		return true, true
@@ -31,7 +31,7 @@ func mayBuy(sale domain.Sale, members MemberJudge, buyer, tier string) (ok, know
 
 // judgeBuyer fills in what the gate is told of who asks: may he buy, and is his
 // ticket good. The gate says so in its place, after the buyer's own orders.
-func (p *Purchaser) judgeBuyer(r *Reservation, sale domain.Sale, req PurchaseRequest) {
+func (p *Purchaser) judgeBuyer(r *Reservation, sale *domain.Sale, req *PurchaseRequest) {
 	var known bool
 	r.Eligible, known = mayBuy(sale, p.opts.Members, req.Buyer, req.Tier)
 	r.Unsure = !known

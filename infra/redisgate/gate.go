@@ -29,6 +29,7 @@ type Gate struct {
 	opt      Options
 	lanes    [domain.Lanes]laneQueue
 	looks    [domain.Lanes]lookQueue
+	spare    sync.Pool // of *look
 	base     context.Context
 	cancel   context.CancelFunc
 	running  sync.WaitGroup
@@ -61,6 +62,7 @@ func Open(ctx context.Context, url string, opt Options) (*Gate, error) {
 		return nil, err
 	}
 	g := &Gate{client: c.rest, sale: c.sale, blocking: c.blocking, keys: keys{opt.Namespace, opt.Store}, scripts: newScripts(), opt: opt}
+	g.spare.New = func() any { return &look{done: make(chan error, 1)} }
 	g.base, g.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	if err := g.Check(ctx); err != nil {
 		return nil, errors.Join(err, g.Close())

@@ -24,13 +24,16 @@ const maxLooks = 500
 // times a second however many they are.
 const lookPace = time.Millisecond
 
-// look is a purchase that asks whether it is sold out.
+// look is a purchase that asks whether it is sold out. It is used again and again:
+// what it is told comes by done, once.
 type look struct {
-	r     *commands.Reservation
-	until time.Time // when it is not worth an answer any more
-	done  chan struct{}
-	sold  bool
-	err   error
+	buyer, key, ticket string
+	place              domain.Place
+	items              []string
+	lines              []domain.Line
+	until              time.Time // when it is not worth an answer any more
+	done               chan error
+	sold               bool
 }
 
 // lookQueue gathers the looks of a lane as laneQueue gathers its purchases: what
@@ -48,8 +51,7 @@ func (q *lookQueue) close() {
 	defer q.mu.Unlock()
 	q.closed = true
 	for _, l := range q.waiting {
-		l.err = nothing(errClosed)
-		close(l.done)
+		l.done <- nothing(errClosed)
 	}
 	q.waiting = nil
 }
@@ -80,8 +82,7 @@ func (q *lookQueue) take() []*look {
 	q.waiting = slices.DeleteFunc(q.waiting, func(l *look) bool {
 		late := now.After(l.until)
 		if late {
-			l.err = nothing(context.DeadlineExceeded)
-			close(l.done)
+			l.done <- nothing(context.DeadlineExceeded)
 		}
 		return late
 	})
@@ -89,14 +90,14 @@ func (q *lookQueue) take() []*look {
 		q.running, q.waiting = false, nil
 		return nil
 	}
-	first := q.waiting[0].r
+	first := q.waiting[0]
 	var batch, rest []*look
 	for i, l := range q.waiting {
 		if len(batch) == maxLooks {
 			rest = append(rest, q.waiting[i:]...)
 			break
 		}
-		if l.r.Place == first.Place && slices.Equal(l.r.Items, first.Items) {
+		if l.place == first.place && slices.Equal(l.items, first.items) {
 			batch = append(batch, l)
 		} else {
 			rest = append(rest, l)
@@ -113,7 +114,12 @@ func (g *Gate) SoldOut(ctx context.Context, r commands.Reservation) (bool, error
 	if err := ctx.Err(); err != nil {
 		return false, nothing(err)
 	}
-	l := &look{r: &r, until: time.Now().Add(2 * g.opt.CallTimeout), done: make(chan struct{})}
+	l := g.spare.Get().(*look)
+	defer g.spare.Put(l)
+	*l = look{
+		buyer: r.Buyer, key: r.Key, ticket: r.Ticket, place: r.Place, items: r.Items, lines: r.Lines,
+		until: time.Now().Add(2 * g.opt.CallTimeout), done: l.done,
+	}
 	if due, ok := ctx.Deadline(); ok && due.Before(l.until) {
 		l.until = due
 	}
@@ -125,8 +131,8 @@ func (g *Gate) SoldOut(ctx context.Context, r commands.Reservation) (bool, error
 	if start {
 		go g.lookOut(lane)
 	}
-	<-l.done // soon: every call has an end, and take answers who waited too long
-	return l.sold, l.err
+	err = <-l.done // soon: every call has an end, and take answers who waited too long
+	return l.sold, err
 }
 
 // lookOut makes calls until nothing waits.
@@ -141,11 +147,11 @@ func (g *Gate) lookOut(lane int) {
 		ctx, cancel := context.WithTimeout(g.base, g.opt.CallTimeout)
 		err := g.lookAt(ctx, lane, batch)
 		cancel()
+		several := len(batch) > 1
 		for _, l := range batch {
-			l.err = err
-			close(l.done)
+			l.done <- err
 		}
-		if rest := lookPace - time.Since(began); len(batch) > 1 && rest > 0 {
+		if rest := lookPace - time.Since(began); several && rest > 0 {
 			time.Sleep(rest)
 		}
 	}
@@ -153,17 +159,17 @@ func (g *Gate) lookOut(lane int) {
 
 // lookAt makes one call for the batch and says who is sold out.
 func (g *Gate) lookAt(ctx context.Context, lane int, batch []*look) error {
-	first := batch[0].r
-	c := call{sale: true, script: g.scripts.soldOut, batch: len(batch), keys: append([]string{g.keys.lane(lane), g.keys.sale(first.Place)}, g.keys.stocks(first.Place, first.Items)...)}
+	first := batch[0]
+	c := call{sale: true, script: g.scripts.soldOut, batch: len(batch), keys: append([]string{g.keys.lane(lane), g.keys.sale(first.place)}, g.keys.stocks(first.place, first.items)...)}
 	c.args = append(make([]any, 0, 1+2*len(batch)), g.opt.ProcessToken)
 	whose := make([]int, 0, 2*len(batch)) // which look asked for a field
 	for i, l := range batch {
-		c.args, whose = append(c.args, "b:"+l.r.Buyer), append(whose, i)
-		if l.r.Key != "" {
-			c.args, whose = append(c.args, "k:"+l.r.Key), append(whose, i)
+		c.args, whose = append(c.args, "b:"+l.buyer), append(whose, i)
+		if l.key != "" {
+			c.args, whose = append(c.args, "k:"+l.key), append(whose, i)
 		}
-		if l.r.Ticket != "" {
-			c.args, whose = append(c.args, ticketField(l.r.Ticket)), append(whose, i)
+		if l.ticket != "" {
+			c.args, whose = append(c.args, ticketField(l.ticket)), append(whose, i)
 		}
 	}
 	seen, err := g.runList(ctx, c, 0)
@@ -172,14 +178,14 @@ func (g *Gate) lookAt(ctx context.Context, lane int, batch []*look) error {
 	}
 	left := map[string]int64{}
 	for i, units := range list(seen[1]) {
-		left[first.Items[i]] = number(units)
+		left[first.items[i]] = number(units)
 	}
 	known := make([]bool, len(batch))
 	for _, place := range list(seen[2]) {
 		known[whose[number(place)-1]] = true
 	}
 	for i, l := range batch {
-		l.sold = !known[i] && short(l.r.Lines, left, number(seen[0]))
+		l.sold = !known[i] && short(l.lines, left, number(seen[0]))
 	}
 	return nil
 }
