@@ -75,18 +75,27 @@ func (o *Operator) withdrawn(ctx context.Context, w Withdrawal, v WithdrawVerdic
 // it, then the gate has its units back.
 func (o *Operator) settleWithdrawal(ctx context.Context, w Withdrawal) (done Released, recorded bool, err error) {
 	if _, err := o.Follow.CatchUpStock(ctx, w.Place, w.SKU); err != nil {
-		return done, false, fmt.Errorf("bring withdrawal %s into the gate: %w", w.ID, err)
+		return done, false, o.askAgain(w, err)
 	}
 	v, err := o.Gate.Withdraw(ctx, w)
 	switch {
 	case err != nil:
-		return done, false, fmt.Errorf("look at withdrawal %s: %w", w.ID, err)
+		return done, false, o.askAgain(w, err)
 	case v.Outcome == WithdrawRefused:
 		return done, false, &domain.Problem{Code: domain.CodeBelowReserved}
 	case v.Outcome != WithdrawTaken:
 		return done, false, nil
 	}
-	done, err = o.standing(ctx, []string{domain.StockStream(w.Place.Sale, w.SKU, w.Place.Bucket)})
+	if done, err = o.standing(ctx, []string{domain.StockStream(w.Place.Sale, w.SKU, w.Place.Bucket)}); err != nil {
+		return done, false, o.askAgain(w, err)
+	}
 	done.Available = v.Available
-	return done, err == nil, err
+	return done, true, nil
+}
+
+// askAgain tells that a withdrawal is recorded, one way or the other, and that a store
+// that is away keeps us from saying which.
+func (o *Operator) askAgain(w Withdrawal, err error) error {
+	o.Env.Log.Warn("withdrawal recorded; what became of it could not be read", "withdrawal", w.ID, "sale_id", w.Place.Sale, "error", err)
+	return &domain.Problem{Code: domain.CodeBusy}
 }
