@@ -38,9 +38,11 @@ func (p *Purchaser) judgeBuyer(r *Reservation, sale *domain.Sale, req *PurchaseR
 	if !sale.Terms.RequireTicket {
 		return
 	}
-	switch id, expires, err := domain.ParseTicket(p.env.Keys, sale.ID, req.Buyer, req.Ticket); {
-	case req.Ticket == "":
+	if req.Ticket == "" {
 		r.TicketFault = domain.TicketRequired
+		return
+	}
+	switch id, expires, err := domain.ParseTicket(p.env.Keys, sale.ID, req.Buyer, req.Ticket); {
 	case err != nil || !p.env.Now().Before(expires):
 		r.TicketFault = domain.TicketInvalid
 	default:

@@ -22,7 +22,8 @@ import (
 var (
 	refusalsFor    = flag.Duration("refusals.for", time.Second, "how long each side is driven in a round")
 	refusalsRounds = flag.Int("refusals.rounds", 1, "how often both sides are driven")
-	refusalsBuyers = flag.Int("refusals.buyers", 20_000, "distinct buyers of the crowd")
+	refusalsBuyers = flag.Int("refusals.buyers", 60_000, "distinct buyers of the crowd")
+	refusalsConns  = flag.Int("refusals.conns", 128, "connections of the crowd")
 )
 
 // bareAddr tells a copy of this test binary that it is the yardstick, and where.
@@ -90,7 +91,7 @@ func wrk(t testing.TB, url, path, tokens string, conns int, howLong time.Duratio
 func (s *side) drive(t testing.TB, tokens string, howLong time.Duration) {
 	t.Helper()
 	before := processorTime(t, s.pid)
-	d := wrk(t, s.url, s.path, tokens, 64, howLong)
+	d := wrk(t, s.url, s.path, tokens, *refusalsConns, howLong)
 	spent := processorTime(t, s.pid) - before
 	if d.refused != d.requests {
 		t.Fatalf("%d of %d answers at %s were refusals", d.refused, d.requests, s.url)
@@ -192,24 +193,46 @@ func soldOutSale(t testing.TB, c *Client) string {
 	return sale
 }
 
-// ticketSale makes a sale that gives out two tickets a unit.
+// ticketSale makes a sale of one unit that gives out one ticket, and sells it to who
+// got that: everybody else is refused before any store.
 func ticketSale(t testing.TB, c *Client) string {
 	t.Helper()
-	terms := saleBody(100)
-	terms["tokens"], terms["require_ticket"] = 2, true
-	a, err := c.Call(http.MethodPost, "/api/v1/admin/sales", "operator", "admin", terms)
-	if err != nil || a.Status != http.StatusCreated {
-		t.Fatalf("create a sale with tickets: %d %s %v", a.Status, a.Raw, err)
+	opens := time.Now().Add(3 * time.Second)
+	terms := saleBody(1)
+	terms["tokens"], terms["require_ticket"], terms["opens_at"] = 1, true, opens.Format(time.RFC3339Nano)
+	made, err := c.Call(http.MethodPost, "/api/v1/admin/sales", "operator", "admin", terms)
+	if err != nil || made.Status != http.StatusCreated {
+		t.Fatalf("create a sale with tickets: %d %s %v", made.Status, made.Raw, err)
 	}
-	return a.Text("id")
+	path := "/api/v1/sales/" + made.Text("id")
+	ticket, err := c.Call(http.MethodPost, path+"/tickets", "the-first", "", nil)
+	if err != nil || ticket.Status != http.StatusCreated {
+		t.Fatalf("get the ticket: %d %s %v", ticket.Status, ticket.Raw, err)
+	}
+	testenv.Eventually(t, 60*time.Second, func() error {
+		a, err := c.Call(http.MethodPost, path+"/purchases", "the-first", "", map[string]any{"sku": "item", "quantity": 1}, "Purchase-Ticket", ticket.Text("ticket"))
+		if err == nil && a.Status/100 != 2 {
+			err = errStatus(a)
+		}
+		return err
+	})
+	testenv.Eventually(t, 60*time.Second, func() error { // this node knows that the book is full
+		a, err := c.Call(http.MethodPost, path+"/tickets", "the-second", "", nil)
+		if err == nil && a.Text("code") != "sold_out" {
+			err = errStatus(a)
+		}
+		return err
+	})
+	return made.Text("id")
 }
 
 // BenchmarkRefusalsBesideABareHandler is how many purchases a node refuses beside how many a bare
-// handler of the same framework answers, with every gate on: sold out to buyers
-// who are signed in, and a sale that gives out tickets to buyers who have none.
+// handler of the same framework answers, with every gate on and all units gone: in a
+// sale for everybody (sold out, by a look that began after the purchase came), and in
+// one for who has a ticket.
 func BenchmarkRefusalsBesideABareHandler(b *testing.B) {
 	tokens := tokenFile(b, *refusalsBuyers)
-	for name, sell := range map[string]func(testing.TB, *Client) string{"sold out": soldOutSale, "no ticket": ticketSale} {
+	for name, sell := range map[string]func(testing.TB, *Client) string{"sold out": soldOutSale, "tickets": ticketSale} {
 		b.Run(name, func(b *testing.B) {
 			child := ServeRig(b, NewRig(b), "SECKILL_LIMIT_PURCHASES=5", "SECKILL_LIMIT_POLLS=20", "SECKILL_LIMIT_ENDPOINT=1000000")
 			sale := sell(b, NewClient(child.URL))
