@@ -30,7 +30,7 @@ expires_at, and for one purchase that is accepted. Asked again, the same buyer g
 gives out. 404 not_found: the sale needs no ticket. Where this server asks for a proof of work, solution is that of the challenge, in base64, and gives one ticket.`
 
 const challengeDescription = `A proof of work as ALTCHA's clients solve it: the number from 0 to maxnumber for which SHA-256 over salt and its decimal digits is
-challenge. It is good for five minutes, for this buyer and this sale. The more are asked for, the harder they get. 404 not_found: none is asked for.`
+challenge. It is good for five minutes, for this buyer and this sale. The more buyers ask, the harder they get. 404 not_found: none is asked for.`
 
 // TicketBody is what a buyer may send for a ticket.
 type TicketBody struct {

@@ -78,6 +78,9 @@ func (o *opening) Reserve(_ context.Context, r Reservation) (Verdict, error) {
 	if o.sold || !r.Eligible {
 		return Verdict{Outcome: map[bool]domain.Outcome{true: domain.SoldOut, false: domain.NotEligible}[r.Eligible], Now: o.gate}, nil
 	}
+	if r.TicketFault != 0 {
+		return Verdict{Outcome: r.TicketFault, Now: o.gate}, nil
+	}
 	return Verdict{Outcome: domain.Reserved, Order: r.Order, Now: o.gate}, nil
 }
 

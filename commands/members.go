@@ -54,7 +54,7 @@ func (m *Members) Replace(ctx context.Context, sale string, next func() (string,
 	if err != nil {
 		return FoldedSale{}, err
 	}
-	if before.Cleaned || before.Closed {
+	if before.Over(m.Env.Now()) {
 		return FoldedSale{}, &domain.Problem{Code: domain.CodeSaleEnded}
 	}
 	list := domain.MemberList{ID: m.Env.NewID().String()}

@@ -56,6 +56,7 @@ type KnownMembers struct {
 
 	mu     sync.Mutex
 	faults map[string]memberFault // by list
+	tried  chan struct{}          // closed and replaced whenever a list was tried to be read
 }
 
 // knownSet is a list in memory; used is when it was asked for last.
@@ -70,7 +71,7 @@ const maxWantedLists = 64
 
 // NewKnownMembers makes an empty one.
 func NewKnownMembers(env *Env, sales *Sales, lists MemberLists, opts KnownMembersOptions) *KnownMembers {
-	k := &KnownMembers{env: env, sales: sales, lists: lists, opts: opts.withDefaults(), wanted: make(chan domain.MemberList, maxWantedLists), faults: map[string]memberFault{}}
+	k := &KnownMembers{env: env, sales: sales, lists: lists, opts: opts.withDefaults(), wanted: make(chan domain.MemberList, maxWantedLists), faults: map[string]memberFault{}, tried: make(chan struct{})}
 	k.sets.Store(&map[string]*knownSet{})
 	return k
 }
@@ -80,10 +81,7 @@ func NewKnownMembers(env *Env, sales *Sales, lists MemberLists, opts KnownMember
 func (k *KnownMembers) Has(list domain.MemberList, buyer string) (has, known bool) {
 	set, ok := (*k.sets.Load())[list.ID]
 	if !ok {
-		select {
-		case k.wanted <- list:
-		default:
-		}
+		k.want(list)
 		return false, false
 	}
 	set.used.Store(k.env.Now().UnixNano())

@@ -104,6 +104,8 @@ func (k *KnownMembers) note(list domain.MemberList, err error) {
 	} else {
 		k.faults[list.ID] = memberFault{why: faultOf(err), at: k.env.Now()}
 	}
+	close(k.tried)
+	k.tried = make(chan struct{})
 	k.mu.Unlock()
 	if err == nil || before.why == faultOf(err) {
 		return

@@ -135,6 +135,7 @@ func (p *Purchaser) Purchase(ctx context.Context, req PurchaseRequest) (Purchase
 	if unknownItem(&sale.Sale, req.Lines) {
 		return p.unknownItem(ctx, sale, req)
 	}
+	awaitMembers(ctx, p.opts.Members, &sale.Sale)
 	result, known, err := p.known(ctx, &sale, &req)
 	if !known && err == nil {
 		if result, err = p.reserve(ctx, sale.Sale, req); err == nil {

@@ -43,15 +43,15 @@ const (
 	puzzleLife = 5 * time.Minute
 	// maxSolution bounds a solution in characters.
 	maxSolution = 4096
-	// puzzleWindow is over how long puzzles are counted; up to puzzleCalm in it they
-	// are as easy as they get. Each so many more make them as much harder again, up to
-	// puzzleHardest times.
+	// puzzleWindow is over how long buyers who ask are counted, each once; up to
+	// puzzleCalm in it puzzles are as easy as they get. Each so many more make them as
+	// much harder again, up to puzzleHardest times: more buyers are not counted.
 	puzzleWindow  = 10 * time.Second
 	puzzleCalm    = 1000
 	puzzleHardest = 50
 )
 
-// Puzzles makes puzzles and checks their solutions. It keeps nothing: a puzzle is
+// Puzzles makes puzzles and checks their solutions. It keeps no puzzle: one is
 // signed for its buyer and its sale, and the book of tickets remembers which ones
 // gave a ticket. It is safe for concurrent use.
 type Puzzles struct {
@@ -61,7 +61,10 @@ type Puzzles struct {
 
 	mu     sync.Mutex
 	window int64 // which puzzleWindow since 1970 is counted
-	asked  [2]int64
+	before int64 // how many buyers asked in the one before
+	// asked holds a part of each buyer's name who asked in this window: two who share
+	// one count once, and nobody can choose to. At most puzzleHardest*puzzleCalm.
+	asked map[uint64]struct{}
 }
 
 // NewPuzzles makes puzzles of up to base tries (at least 1,000) each while few are
@@ -77,7 +80,7 @@ func (p *Puzzles) New(sale, buyer string) (Puzzle, error) {
 		return Puzzle{}, fmt.Errorf("make a puzzle: %w", err)
 	}
 	now := p.env.Now()
-	most := p.base * p.harder(now)
+	most := p.base * p.harder(now, buyer)
 	number := int64(binary.BigEndian.Uint64(random[:8]) % uint64(most+1))
 	// The last & keeps digits of the number from being moved into the salt.
 	salt := fmt.Sprintf("%s?expires=%d&for=%s&", hex.EncodeToString(random[8:]), now.Add(puzzleLife).Unix(), p.whom(sale, buyer))
@@ -85,20 +88,23 @@ func (p *Puzzles) New(sale, buyer string) (Puzzle, error) {
 	return Puzzle{Algorithm: puzzleAlgorithm, Challenge: challenge, MaxNumber: most, Salt: salt, Signature: p.sign(challenge)}, nil
 }
 
-// harder counts one more puzzle and gives how many times harder it is.
-func (p *Puzzles) harder(now time.Time) int64 {
-	window := now.UnixNano() / int64(puzzleWindow)
+// harder counts the buyer, once in a window however often and for whatever sale he
+// asks, and gives how many times harder puzzles are.
+func (p *Puzzles) harder(now time.Time, buyer string) int64 {
+	window, who := now.UnixNano()/int64(puzzleWindow), p.part(buyer)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	switch {
-	case window == p.window+1:
-		p.asked = [2]int64{p.asked[1], 0}
-	case window != p.window:
-		p.asked = [2]int64{}
+	if window != p.window {
+		p.before = 0
+		if window == p.window+1 {
+			p.before = int64(len(p.asked))
+		}
+		p.window, p.asked = window, map[uint64]struct{}{}
 	}
-	p.window = window
-	p.asked[1]++
-	return min(1+max(p.asked[0], p.asked[1])/puzzleCalm, puzzleHardest)
+	if len(p.asked) < puzzleHardest*puzzleCalm {
+		p.asked[who] = struct{}{}
+	}
+	return min(1+max(p.before, int64(len(p.asked)))/puzzleCalm, puzzleHardest)
 }
 
 // Check gives the name of a solution of a puzzle that we made for this buyer and
@@ -140,6 +146,13 @@ func (p *Puzzles) sign(challenge string) string { return p.mac(challenge) }
 
 // whom names buyer and sale without telling them.
 func (p *Puzzles) whom(sale, buyer string) string { return p.mac(sale + " " + buyer)[:32] }
+
+// part is a part of a buyer's name that only the holder of the key can make.
+func (p *Puzzles) part(buyer string) uint64 {
+	m := hmac.New(sha256.New, p.key)
+	m.Write([]byte(buyer))
+	return binary.BigEndian.Uint64(m.Sum(nil))
+}
 
 func (p *Puzzles) mac(text string) string {
 	m := hmac.New(sha256.New, p.key)

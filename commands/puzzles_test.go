@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -90,35 +91,48 @@ func TestAPuzzleIsSolvedByItsNumberForItsBuyerAndSale(t *testing.T) {
 	}
 }
 
-func TestPuzzlesGetHarderTheMoreAreAskedForAndEasyAgain(t *testing.T) {
+func TestPuzzlesGetHarderTheMoreBuyersAskAndEasyAgain(t *testing.T) {
 	now := pastBegins
 	p := puzzlesAt(&now, 1000)
-	most := func() int64 {
-		puzzle, err := p.New("s1", "u1")
+	most := func(buyer int) int64 {
+		puzzle, err := p.New("s1", fmt.Sprintf("u%d", buyer))
 		if err != nil {
 			t.Fatal(err)
 		}
 		return puzzle.MaxNumber
 	}
-	if got := most(); got != 1000 {
+	if got := most(0); got != 1000 {
 		t.Errorf("the first: got up to %d, want 1000", got)
 	}
-	for range 3 * puzzleCalm {
-		most()
+	for i := range 3 * puzzleCalm {
+		most(i)
 	}
-	if got := most(); got != 4000 {
+	if got := most(0); got != 4000 {
 		t.Errorf("after %d: got up to %d, want 4000", 3*puzzleCalm, got)
 	}
 	now = now.Add(puzzleWindow)
-	if got := most(); got != 4000 {
+	if got := most(0); got != 4000 {
 		t.Errorf("in the next ten seconds: got up to %d, want 4000", got)
 	}
 	now = now.Add(2 * puzzleWindow)
-	if got := most(); got != 1000 {
+	if got := most(0); got != 1000 {
 		t.Errorf("later: got up to %d, want 1000", got)
 	}
-	p.asked[1] = 1 << 40
-	if got := most(); got != 1000*puzzleHardest {
-		t.Errorf("with very many: got up to %d, want %d", got, 1000*puzzleHardest)
+	for i := range puzzleHardest*puzzleCalm + 10 {
+		p.harder(now, fmt.Sprintf("u%d", i))
+	}
+	if got := most(0); got != 1000*puzzleHardest || len(p.asked) != puzzleHardest*puzzleCalm {
+		t.Errorf("with very many: got up to %d, %d buyers in memory; want %d, %d", got, len(p.asked), 1000*puzzleHardest, puzzleHardest*puzzleCalm)
+	}
+}
+
+func TestABuyerWhoAsksForManyPuzzlesMakesThemNoHarder(t *testing.T) {
+	now := pastBegins
+	p := puzzlesAt(&now, 1000)
+	for i := range 2 * puzzleCalm {
+		puzzle, err := p.New(fmt.Sprintf("s%d", i%3), fmt.Sprintf("u%d", i%100))
+		if err != nil || puzzle.MaxNumber != 1000 {
+			t.Fatalf("puzzle %d of 100 buyers: got up to %d, %v; want 1000", i, puzzle.MaxNumber, err)
+		}
 	}
 }

@@ -75,6 +75,9 @@ type Tickets struct {
 	Budget time.Duration
 	// Puzzle asks for a solved puzzle before. Nil: none.
 	Puzzle *Puzzles
+	// Clock tells whether a sale is over. Nil: this node's clock, which is given some
+	// seconds of doubt.
+	Clock *GateClock
 
 	released releases
 	full     fullBooks
@@ -142,7 +145,7 @@ func (t *Tickets) Give(ctx context.Context, req TicketRequest) (TicketAnswer, er
 // refuses gives the outcome for which a buyer gets no ticket of the sale, whatever
 // he solves; Reserved for none.
 func (t *Tickets) refuses(sale domain.Sale, req TicketRequest) domain.Outcome {
-	if sale.Cleaned || sale.Closed {
+	if t.over(&sale) {
 		return domain.Ended
 	}
 	switch ok, known := mayBuy(&sale, t.Members, req.Buyer, req.Tier); {
@@ -154,6 +157,19 @@ func (t *Tickets) refuses(sale domain.Sale, req TicketRequest) domain.Outcome {
 		return domain.SoldOut
 	}
 	return domain.Reserved
+}
+
+// over tells whether a sale has ended beyond doubt, also by a switch. A sale that is
+// paused has not: it may go on, and tickets are given out for that.
+func (t *Tickets) over(sale *domain.Sale) bool {
+	now, doubt := t.Env.Now(), ticketDoubt
+	if t.Clock != nil {
+		if gate, bound, ok := t.Clock.Now(); ok {
+			now, doubt = gate, bound
+		}
+	}
+	state := sale.StateAt(now.Add(-doubt))
+	return state == domain.SaleStateEnded || state == domain.SaleStateCleaned
 }
 
 // grantReleased asks once more where units were released since the sale was
@@ -184,9 +200,9 @@ type PuzzleAnswer struct {
 	From, Now time.Time
 }
 
-// challengeEarly is how long before tickets are given out their puzzles are: this
-// node's clock need not be the one that decides.
-const challengeEarly = 10 * time.Second
+// ticketDoubt is by how much this node's clock may differ from the one that decides:
+// so much before tickets are given out their puzzles are.
+const ticketDoubt = 10 * time.Second
 
 // Challenge gives a buyer a puzzle to solve for a ticket of a sale; not_found where
 // none is asked for. Who gets no ticket gets no puzzle, and makes none harder.
@@ -199,10 +215,11 @@ func (t *Tickets) Challenge(ctx context.Context, req TicketRequest) (PuzzleAnswe
 		return PuzzleAnswer{}, &domain.Problem{Code: domain.CodeNotFound}
 	}
 	answer := PuzzleAnswer{Outcome: t.refuses(sale.Sale, req), From: sale.Terms.OpensAt.Add(-TicketsBefore), Now: t.Env.Now()}
-	if answer.Outcome == domain.Reserved && answer.Now.Before(answer.From.Add(-challengeEarly)) {
+	if answer.Outcome == domain.Reserved && answer.Now.Before(answer.From.Add(-ticketDoubt)) {
 		answer.Outcome = domain.TooEarly
 	}
 	if answer.Outcome == domain.Reserved {
+		t.full.ready().suspect(&sale.Sale, answer.Now)
 		answer.Puzzle, err = t.Puzzle.New(req.Sale, req.Buyer)
 	}
 	return answer, err
@@ -217,6 +234,7 @@ func (t *Tickets) sale(ctx context.Context, id string) (FoldedSale, error) {
 	if !sale.Cleaned && !sale.Terms.RequireTicket {
 		return FoldedSale{}, &domain.Problem{Code: domain.CodeNotFound}
 	}
+	awaitMembers(ctx, t.Members, &sale.Sale)
 	return sale, nil
 }
 

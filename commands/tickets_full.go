@@ -39,8 +39,9 @@ type fullBooks struct {
 
 	books atomic.Pointer[map[string]*fullBook] // replaced whole, by Run alone
 
-	mu    sync.Mutex
-	begun map[string]time.Time // by sale; the zero time where a book was lost
+	mu        sync.Mutex
+	begun     map[string]time.Time // by sale; the zero time where a book was lost
+	suspected map[string]time.Time // by sale, when suspect wanted its book last
 }
 
 // fullBook is a book that was full at looked, for most buyers.
@@ -57,7 +58,7 @@ type fullBook struct {
 func (f *fullBooks) ready() *fullBooks {
 	f.once.Do(func() {
 		f.wanted = make(chan string, maxFullWanted)
-		f.begun = map[string]time.Time{}
+		f.begun, f.suspected = map[string]time.Time{}, map[string]time.Time{}
 		f.books.Store(&map[string]*fullBook{})
 	})
 	return f
@@ -68,6 +69,29 @@ func (f *fullBooks) want(sale string) {
 	select {
 	case f.wanted <- sale:
 	default:
+	}
+}
+
+// suspect asks for who is in the book of a sale that gives out a bounded number of
+// tickets, where it is not in memory: somebody came without one, so perhaps it is full,
+// and another node refused everybody so far. It is looked at no more often than a book
+// that is known to be full.
+func (f *fullBooks) suspect(sale *domain.Sale, now time.Time) {
+	if sale.Terms.MostTickets() == 0 || (*f.books.Load())[sale.ID] != nil {
+		return
+	}
+	f.mu.Lock()
+	last, ok := f.suspected[sale.ID]
+	due := !ok || elapsed(last, now) >= fullLook
+	if due {
+		if !ok && len(f.suspected) >= maxSeenBooks {
+			clear(f.suspected)
+		}
+		f.suspected[sale.ID] = now
+	}
+	f.mu.Unlock()
+	if due {
+		f.want(sale.ID)
 	}
 }
 
@@ -116,9 +140,10 @@ func (f *fullBooks) leavesOut(sale *domain.Sale, buyer string, now time.Time) bo
 // Without tells whether it is certain that a buyer has no ticket of a sale, gets none
 // now, and never had one: then he cannot have an order either. Only a book that was
 // begun before anybody could buy tells that, and only to a node that never saw
-// another one.
+// another one. Where it is not in memory who is in the book, it is read if it is full.
 func (t *Tickets) Without(sale *FoldedSale, buyer string) bool {
 	f := t.full.ready()
+	f.suspect(&sale.Sale, t.Env.Now())
 	begun := f.first(sale.ID)
 	return !begun.IsZero() && begun.Before(sale.FirstOpensAt) && f.leavesOut(&sale.Sale, buyer, t.Env.Now())
 }

@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"context"
 	"time"
 
 	"seckill/domain"
@@ -9,6 +10,17 @@ import (
 // MemberJudge tells who is on a list; known is false while that cannot be told.
 type MemberJudge interface {
 	Has(list domain.MemberList, buyer string) (has, known bool)
+	// Await waits until a small list that counts for the first time is in memory, for
+	// a moment and no longer than ctx: whether it is there says Has.
+	Await(ctx context.Context, list domain.MemberList)
+}
+
+// awaitMembers lets who comes right after a list changed wait until it is read,
+// instead of turning him away.
+func awaitMembers(ctx context.Context, members MemberJudge, sale *domain.Sale) {
+	if sale.Members != nil && members != nil && !sale.Cleaned && !sale.On(domain.SkipEligibility) {
+		members.Await(ctx, *sale.Members)
+	}
 }
 
 // mayBuy tells whether a sale is for a buyer: of an eligible tier where the sale

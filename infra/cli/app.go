@@ -175,12 +175,12 @@ func (a *app) assemble() error {
 	a.finder = &commands.Finder{
 		Env: a.env, View: a.sale.database, Changes: a.projector.Changes(), Log: a.sale.database, Gate: a.sale.gate, Journal: a.gate, Lost: lost, Holds: a.kept.Holds,
 	}
+	a.clock = commands.NewGateClock(a.env, a.gate)
 	a.newMembers()
 	if err := a.newTickets(); err != nil {
 		return err
 	}
 	a.tally = commands.NewTally(a.env, a.sales, a.sink, commands.TallyOptions{})
-	a.clock = commands.NewGateClock(a.env, a.gate)
 	a.orders = &commands.Orders{Env: a.env, Log: a.sink, Follow: a.follower, Finder: a.finder}
 	a.purchaser = commands.NewPurchaser(a.env, a.sales, a.sale.gate, a.finder, a.kept, a.purchaserOptions())
 	a.queue = &commands.Queue{Env: a.env, Journal: a.gate, Log: a.sink, Kept: a.kept, Alarm: a.alarm}
