@@ -21,7 +21,7 @@ func describeService(registry huma.Registry, o *huma.Operation) {
 	case "readyz":
 		shape(reflect.TypeFor[readyView]())
 		o.Description = "Each store and part is asked, within 2 s. 503 not_ready names in errors[] what is not ready, a check or process (it is shutting down); " +
-			"why stands in the log alone."
+			"why stands in the log alone. Where operators have a listener of their own (SECKILL_ADMIN_ADDR), everybody else is told {\"ready\":true} or, with 503, {\"ready\":false}."
 	case "openapi":
 		text("application/yaml", "OpenAPI 3.1")
 	case "metrics":

@@ -80,7 +80,8 @@ type fakeShower struct {
 	soldOut    bool
 	recovering bool
 	err        error
-	looked     int // how often it was asked for the sale of now
+	others     []commands.SaleAnswer // in the list, beside the one
+	looked     int                   // how often it was asked for the sale of now
 }
 
 func saleTerms() domain.SaleTerms {
@@ -115,7 +116,7 @@ func (f *fakeShower) Look(ctx context.Context, id string) (commands.SaleAnswer, 
 
 func (f *fakeShower) List(ctx context.Context) ([]commands.SaleAnswer, error) {
 	sale, err := f.Show(ctx, testSale)
-	return []commands.SaleAnswer{sale}, err
+	return append([]commands.SaleAnswer{sale}, f.others...), err
 }
 
 type fakeOperator struct {

@@ -31,20 +31,28 @@ type checkView struct {
 	Ready bool   `json:"ready"`
 }
 
-// readyView is the answer of a node that takes requests.
+// readyView is the answer of a node that takes requests; Ready alone where the
+// listener is for strangers.
 type readyView struct {
-	Status string      `json:"status" enum:"ready"`
-	Checks []checkView `json:"checks" nullable:"false" doc:"What was asked: event_store, log_tables, gate, projections, and tokens where their keys are fetched"`
+	Ready  bool        `json:"ready"`
+	Status string      `json:"status,omitempty" enum:"ready" doc:"Left out, as all that follows, for who is no operator: see the description"`
+	Checks []checkView `json:"checks,omitzero" nullable:"false" doc:"What was asked: event_store, log_tables, gate, projections, and tokens where their keys are fetched"`
 	// Switches are those that are on everywhere: they are no fault of this node.
-	Switches []domain.SwitchName `json:"switches" nullable:"false" doc:"Those that are on everywhere, which is no fault of this node"`
+	Switches []domain.SwitchName `json:"switches,omitzero" nullable:"false" doc:"Those that are on everywhere, which is no fault of this node"`
+	// Switched says who turned them, when and why, where only operators read it.
+	Switched []SwitchView `json:"switched,omitzero" nullable:"false" doc:"Who turned them, when and why: on the operators' own listener alone"`
 }
 
 // readyz asks every check at once. What failed is named to the caller; why is for
-// the log alone. A node that drains is not ready.
+// the log alone. A node that drains is not ready. On a listener that is not for
+// operators, because they have their own, nothing is named.
 func (s *Server) readyz(c echo.Context) error {
 	c.Response().Header().Set(echo.HeaderCacheControl, "no-store")
 	errs := s.runChecks(c.Request().Context())
-	view := readyView{Status: "ready", Checks: []checkView{}, Switches: s.switchedOn()}
+	view := readyView{Ready: true, Status: "ready", Checks: []checkView{}, Switches: s.switchedOn()}
+	if isInside(c.Request().Context()) {
+		view.Switched = s.whoSwitched()
+	}
 	refused := refuse(domain.CodeNotReady)
 	if s.draining.Err() != nil {
 		refused.Fields = append(refused.Fields, domain.FieldError{Field: "process", Reason: "is shutting down"})
@@ -57,7 +65,13 @@ func (s *Server) readyz(c echo.Context) error {
 			refused.Fields = append(refused.Fields, domain.FieldError{Field: name, Reason: "is not ready"})
 		}
 	}
-	if len(refused.Fields) > 0 {
+	ready := len(refused.Fields) == 0
+	switch {
+	case isOutside(c.Request()) && ready:
+		return c.JSON(http.StatusOK, readyView{Ready: true})
+	case isOutside(c.Request()):
+		return c.JSON(http.StatusServiceUnavailable, readyView{})
+	case !ready:
 		return refused
 	}
 	return c.JSON(http.StatusOK, view)

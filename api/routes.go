@@ -67,12 +67,12 @@ func (s *Server) routes() []route {
 			access: admin, body: s.checkedBody(true), add: typed(s.steer(id, do))}
 	}
 	return append(s.pageRoutes(), []route{
-		{Operation: cacheable(op(http.MethodGet, pathSales, "list-sales", "Every sale, as buyers see it")), add: typed(s.listSales)},
+		{Operation: cacheable(op(http.MethodGet, pathSales, "list-sales", "Every sale, as buyers see it, but rehearsals that are over")), add: typed(s.listSales)},
 		{Operation: cacheable(op(http.MethodGet, pathSale, "get-sale", "One sale, as buyers see it", 404)), add: typed(s.getSale)},
 		{Operation: s.purchaseOperation(), access: buyer, add: plain(s.purchase)},
 		{Operation: created(described(op(http.MethodPost, pathTickets, "get-ticket", "A ticket to buy with", 400, 401, 403, 404, 409, 410, 413, 415, 422, 425, 429, 503), ticketDescription)),
 			access: buyer, limit: limitPolls, body: s.checkedBody(true), add: typed(s.giveTicket)},
-		{Operation: described(op(http.MethodGet, pathChallenge, "get-challenge", "A proof of work for a ticket", 401, 403, 404, 410, 425, 429, 503), challengeDescription),
+		{Operation: described(op(http.MethodGet, pathChallenge, "get-challenge", "A proof of work for a ticket", 401, 403, 404, 409, 410, 425, 429, 503), challengeDescription),
 			access: buyer, limit: limitPolls, add: typed(s.challenge)},
 		{Operation: op(http.MethodGet, pathOrders, "list-orders", "Own orders in a sale, newest first", 401, 404, 422, 429), access: buyer, limit: limitPolls, add: typed(s.listOrders)},
 		{Operation: op(http.MethodGet, pathOrder, "get-order", "One own order, waiting for news if asked to", 401, 404, 422, 429), access: buyer, limit: limitPolls, add: typed(s.getOrder)},

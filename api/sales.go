@@ -142,9 +142,12 @@ func (s *Server) listSales(ctx context.Context, in *salesRequest) (*salesAnswer,
 	if err != nil {
 		return nil, err
 	}
-	views := make([]SaleView, len(sales))
-	for i, sale := range sales {
-		views[i] = saleView(sale)
+	views := make([]SaleView, 0, len(sales))
+	for _, sale := range sales {
+		if sale.Rehearsal() && sale.Over(sale.ServerTime) && !isInside(ctx) { // nobody is to wonder what it was
+			continue
+		}
+		views = append(views, saleView(sale))
 	}
 	tag := saleTag(views...)
 	return &salesAnswer{Status: cacheStatus(in.IfNoneMatch, tag), ETag: tag, CacheControl: publicCache, Body: SaleList{Sales: views}}, nil

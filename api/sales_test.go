@@ -3,6 +3,7 @@ package api
 import (
 	"maps"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"seckill/commands"
 	"seckill/domain"
 )
 
@@ -35,6 +37,32 @@ func TestASaleIsShownToAnybodyWithExactlyTheFieldsOfTheContract(t *testing.T) {
 	list := h.ask(http.MethodGet, "/api/v1/sales", "", "Authorization", "").json()
 	if sales, ok := list["sales"].([]any); !ok || len(sales) != 1 || len(list) != 1 {
 		t.Errorf("got %v, want one sale under sales", list)
+	}
+}
+
+func TestBuyersAreNotShownRehearsalsThatAreOver(t *testing.T) {
+	h := newHouse(t, nil)
+	now := time.Now()
+	other := func(id string, over bool, tiers ...string) {
+		terms := saleTerms()
+		terms.ClosesAt, terms.EligibleTiers = now.Add(time.Hour), tiers
+		h.shower.others = append(h.shower.others, commands.SaleAnswer{
+			FoldedSale: commands.FoldedSale{Sale: domain.Sale{ID: id, Terms: terms, Closed: over}}, ServerTime: now})
+	}
+	other("rehearse", true, "rehearsal")
+	other("underway", false, "rehearsal")
+	other("notalone", true, "gold", "rehearsal")
+	other("overover", true)
+	got := h.ask(http.MethodGet, "/api/v1/sales", "").Body
+	for id, want := range map[string]bool{testSale: true, "rehearse": false, "underway": true, "notalone": true, "overover": true} {
+		if strings.Contains(got, id) != want {
+			t.Errorf("%s: listed %t, want %t: %s", id, !want, want, got)
+		}
+	}
+	w := httptest.NewRecorder()
+	h.server.HTTPServerInside().Handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/api/v1/sales", nil))
+	if !strings.Contains(w.Body.String(), "rehearse") {
+		t.Errorf("operators are shown all: %s", w.Body)
 	}
 }
 

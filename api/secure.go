@@ -56,9 +56,34 @@ func (s *Server) HTTPServerOutside() *http.Server {
 	return server
 }
 
+// operatorsOnly marks the requests of a listener that is the operators' own.
+type operatorsOnly struct{}
+
+// ForOperators marks requests that nobody but operators can make: /readyz tells them
+// who turned which switch, when and why, and the list of sales has every sale.
+func ForOperators(ctx context.Context) context.Context {
+	return context.WithValue(ctx, operatorsOnly{}, true)
+}
+
+// HTTPServerInside is HTTPServer for the listener that operators have of their own:
+// see ForOperators.
+func (s *Server) HTTPServerInside() *http.Server {
+	server := s.HTTPServer()
+	server.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.ServeHTTP(w, r.WithContext(ForOperators(r.Context())))
+	})
+	return server
+}
+
+// isOutside tells whether a request came to a listener without the routes of
+// operators, isInside whether to one that is theirs alone; with one listener for all
+// neither is so.
+func isOutside(r *http.Request) bool    { return r.Context().Value(outside{}) != nil }
+func isInside(ctx context.Context) bool { return ctx.Value(operatorsOnly{}) != nil }
+
 // hidden tells whether a request came to a listener that does not serve the route
 // that was found for it.
 func hidden(c echo.Context) bool {
 	inner := strings.HasPrefix(c.Path(), adminPrefix) || c.Path() == pathMetrics
-	return inner && c.Request().Context().Value(outside{}) != nil
+	return inner && isOutside(c.Request())
 }

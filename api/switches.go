@@ -13,7 +13,7 @@ type Switches interface {
 	Flip(ctx context.Context, f commands.Flip, actor commands.Actor) (commands.SwitchState, error)
 	List(ctx context.Context) ([]commands.SwitchState, error)
 	// Everywhere lists those that this process knows to be on everywhere.
-	Everywhere() []domain.SwitchName
+	Everywhere() []commands.SwitchState
 }
 
 const (
@@ -28,9 +28,9 @@ const switchDescription = "In force on every node within a second. `skip_purchas
 
 // SwitchBody asks to turn a switch.
 type SwitchBody struct {
-	On     bool   `json:"on"`
-	Sale   string `json:"sale,omitempty" doc:"For this sale alone; every sale, those to come too, when left out"`
-	Reason string `json:"reason" minLength:"1" maxLength:"500" doc:"Why, for the log"`
+	On     bool    `json:"on"`
+	Sale   OneSale `json:"sale,omitzero" required:"false" doc:"For this sale alone; every sale, those to come too, when left out. Neither empty nor null"`
+	Reason string  `json:"reason" minLength:"1" maxLength:"500" doc:"Why, for the log"`
 }
 
 // SwitchView is how a switch was turned last.
@@ -72,7 +72,10 @@ func switchView(s commands.SwitchState) SwitchView {
 }
 
 func (s *Server) flipSwitch(ctx context.Context, in *switchRequest) (*switchAnswer, error) {
-	f := commands.Flip{Name: domain.SwitchName(in.Name), On: in.Body.On, Sale: in.Body.Sale}
+	if in.Body.Sale.empty() {
+		return nil, wrong(domain.FieldError{Field: "sale", Reason: "want a text"})
+	}
+	f := commands.Flip{Name: domain.SwitchName(in.Name), On: in.Body.On, Sale: in.Body.Sale.ID}
 	state, err := s.Switches.Flip(ctx, f, actorOf(ctx, in.Body.Reason))
 	if err != nil {
 		return nil, err
@@ -95,5 +98,18 @@ func (s *Server) listSwitches(ctx context.Context, _ *struct{}) (*switchesAnswer
 
 // switchedOn names what is on everywhere, for the answer of a node that is ready.
 func (s *Server) switchedOn() []domain.SwitchName {
-	return append([]domain.SwitchName{}, s.Switches.Everywhere()...)
+	names := []domain.SwitchName{}
+	for _, state := range s.Switches.Everywhere() {
+		names = append(names, state.Name)
+	}
+	return names
+}
+
+// whoSwitched is switchedOn with who did it, when and why, for operators.
+func (s *Server) whoSwitched() []SwitchView {
+	views := []SwitchView{}
+	for _, state := range s.Switches.Everywhere() {
+		views = append(views, switchView(state))
+	}
+	return views
 }

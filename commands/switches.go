@@ -91,18 +91,15 @@ func (b *Switchboard) On(name domain.SwitchName) bool { return b.known.Load().st
 
 // Everywhere lists, in their order, the switches that this process knows to be on
 // everywhere.
-func (b *Switchboard) Everywhere() []domain.SwitchName {
-	return b.known.Load().on(func(domain.SwitchName) bool { return true })
-}
-
-func (f *flips) on(want func(domain.SwitchName) bool) []domain.SwitchName {
-	var names []domain.SwitchName
+func (b *Switchboard) Everywhere() []SwitchState {
+	now := b.known.Load()
+	var on []SwitchState
 	for _, name := range domain.SwitchNames() {
-		if f.states[name].On && want(name) {
-			names = append(names, name)
+		if state := now.states[name]; state.On {
+			on = append(on, state)
 		}
 	}
-	return names
+	return on
 }
 
 // Run looks until ctx ends, and brings sales up that lack what is on everywhere.

@@ -97,7 +97,7 @@ func TestWhatIsFlippedEverywhereStandsInEverySaleAndInThoseToCome(t *testing.T) 
 	d.flip(domain.ForceEnded, true, first)
 	d.flip(domain.PauseNoncore, true, "")
 	d.want("its own too", first, everywhere, domain.SaleSwitch{Name: domain.ForceEnded})
-	if !slices.Equal(d.board.Everywhere(), []domain.SwitchName{domain.PausePurchases, domain.PauseNoncore}) || !d.board.On(domain.PauseNoncore) {
+	if !slices.Equal(namesOf(d.board.Everywhere()), []domain.SwitchName{domain.PausePurchases, domain.PauseNoncore}) || !d.board.On(domain.PauseNoncore) {
 		t.Errorf("everywhere: got %v", d.board.Everywhere())
 	}
 	d.flip(domain.PausePurchases, false, "")
@@ -113,6 +113,13 @@ func TestWhatIsFlippedEverywhereStandsInEverySaleAndInThoseToCome(t *testing.T) 
 	if p := list[3]; p.Name != domain.PausePurchases || p.On || p.Reason != "pause_purchases false" {
 		t.Errorf("what was turned off in the list: got %+v", p)
 	}
+}
+
+func namesOf(states []commands.SwitchState) (names []domain.SwitchName) {
+	for _, state := range states {
+		names = append(names, state.Name)
+	}
+	return names
 }
 
 func TestTurningASwitchThatStandsSoRecordsNothing(t *testing.T) {
@@ -254,7 +261,7 @@ func TestTheNewestFlipsAreKnownWithoutReadingTheOldest(t *testing.T) {
 	if err := fresh.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(fresh.Everywhere(), []domain.SwitchName{domain.SkipEligibility, domain.PauseNoncore}) {
+	if !slices.Equal(namesOf(fresh.Everywhere()), []domain.SwitchName{domain.SkipEligibility, domain.PauseNoncore}) {
 		t.Errorf("everywhere: got %v", fresh.Everywhere())
 	}
 	head, err := d.store.Head(t.Context())

@@ -25,8 +25,9 @@ type Sale struct {
 	// FirstOpensAt is the earliest opening that the sale ever had: before it there
 	// is no order.
 	FirstOpensAt time.Time `json:"-"`
-	// TermsVersion is the version at which the terms became what they are: it moves
-	// with what a sale says, and not with pauses, switches or preheats.
+	// TermsVersion is the version at which the sale began to say what it says to
+	// buyers (see SaysAsMuch): it moves neither with terms that no page shows, such
+	// as eligible_tiers, nor with pauses, switches or preheats.
 	TermsVersion int64 `json:"-"`
 	// Preheated lists the buckets that the gate has held at some time.
 	Preheated []int
@@ -53,7 +54,10 @@ func (s Sale) FoldSale(e Event) Sale {
 		if !onlyTextsAndEnd(changes(s.Terms, e.SaleTerms)) {
 			s.Checked, s.Confirmed = false, false
 		}
-		s.Terms, s.TermsVersion = e.SaleTerms, s.Version
+		if !s.Terms.SaysAsMuch(e.SaleTerms) {
+			s.TermsVersion = s.Version
+		}
+		s.Terms = e.SaleTerms
 	case *SaleChecked:
 		s.Checked = e.Differences == 0
 	case *SaleConfirmed:
@@ -103,6 +107,15 @@ func (s Sale) StateAt(now time.Time) SaleState {
 // switch ended may go on.
 func (s Sale) Over(now time.Time) bool {
 	return s.Cleaned || s.Closed || !now.Before(s.Terms.ClosesAt)
+}
+
+// RehearsalTier is of the buyers of rehearsals (`seckill drill`): a sale for it alone
+// is a rehearsal.
+const RehearsalTier = "rehearsal"
+
+// Rehearsal tells whether the sale is for rehearsing buyers alone.
+func (s Sale) Rehearsal() bool {
+	return len(s.Terms.EligibleTiers) == 1 && s.Terms.EligibleTiers[0] == RehearsalTier
 }
 
 // SKUs lists the items of the sale in the order they were scheduled.

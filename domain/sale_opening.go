@@ -127,3 +127,15 @@ func changes(a, b SaleTerms) []change {
 func sameQuantity(a, b Tranche) bool { return a.Quantity == b.Quantity }
 
 func sameTime(a, b Tranche) bool { return a.At.Equal(b.At) }
+
+// SaysAsMuch tells whether a page says the same of both terms: title, times, limit,
+// ticket, and of each item its title, price and releases. Who may buy, how often
+// again, how long to pay and what serves the sale no page says.
+func (t SaleTerms) SaysAsMuch(other SaleTerms) bool {
+	return t.Title == other.Title && t.OpensAt.Equal(other.OpensAt) && t.ClosesAt.Equal(other.ClosesAt) &&
+		t.LimitPerBuyer == other.LimitPerBuyer && t.RequireTicket == other.RequireTicket &&
+		slices.EqualFunc(t.Items, other.Items, func(a, b ItemTerms) bool {
+			return a.SKU == b.SKU && a.Title == b.Title && a.Price == b.Price &&
+				slices.EqualFunc(a.Release, b.Release, sameTime) && slices.EqualFunc(a.Release, b.Release, sameQuantity)
+		})
+}

@@ -61,6 +61,51 @@ func TestTheVersionOfTheTermsMovesWithTheTermsAlone(t *testing.T) {
 	}
 }
 
+func TestTheVersionOfTheTermsMovesWithWhatAPageSaysAlone(t *testing.T) {
+	later := func(at time.Time) time.Time { return at.Add(time.Minute) }
+	item := func(change func(*ItemTerms)) func(*SaleTerms) {
+		return func(t *SaleTerms) {
+			t.Items = slices.Clone(t.Items)
+			t.Items[0].Release = slices.Clone(t.Items[0].Release)
+			change(&t.Items[0])
+		}
+	}
+	for name, c := range map[string]struct {
+		change func(*SaleTerms)
+		moves  bool
+	}{
+		"title":            {func(t *SaleTerms) { t.Title += "!" }, true},
+		"opens_at":         {func(t *SaleTerms) { t.OpensAt = later(t.OpensAt) }, true},
+		"closes_at":        {func(t *SaleTerms) { t.ClosesAt = later(t.ClosesAt) }, true},
+		"limit_per_buyer":  {func(t *SaleTerms) { t.LimitPerBuyer++ }, true},
+		"require_ticket":   {func(t *SaleTerms) { t.RequireTicket = true }, true},
+		"item title":       {item(func(i *ItemTerms) { i.Title += "!" }), true},
+		"price":            {item(func(i *ItemTerms) { i.Price.Minor++ }), true},
+		"release":          {item(func(i *ItemTerms) { i.Release[0].At = later(i.Release[0].At) }), true},
+		"nothing":          {func(*SaleTerms) {}, false},
+		"another zone":     {func(t *SaleTerms) { t.OpensAt = t.OpensAt.In(time.FixedZone("", 3600)) }, false},
+		"eligible_tiers":   {func(t *SaleTerms) { t.EligibleTiers = []string{"gold"} }, false},
+		"orders_per_buyer": {func(t *SaleTerms) { t.OrdersPerBuyer++ }, false},
+		"rebuy":            {func(t *SaleTerms) { t.Rebuy = !t.Rebuy }, false},
+		"payment_window":   {func(t *SaleTerms) { t.PaymentWindow++ }, false},
+		"auto_open":        {func(t *SaleTerms) { t.AutoOpen = !t.AutoOpen }, false},
+		"overdraft":        {item(func(i *ItemTerms) { i.Overdraft++ }), false},
+	} {
+		before := goodTerms()
+		before.RequireTicket = false
+		item(func(i *ItemTerms) { i.Release = []Tranche{{At: before.OpensAt, Quantity: i.Stock}} })(&before)
+		after := before
+		c.change(&after)
+		got := Sale{}.FoldSale(&SaleScheduled{SaleTerms: before}).FoldSale(&SaleRevised{SaleTerms: after})
+		if moved := got.TermsVersion == 2; moved != c.moves || !moved && got.TermsVersion != 1 {
+			t.Errorf("%s: terms of version %d, want moved: %t", name, got.TermsVersion, c.moves)
+		}
+		if got.Terms.EligibleTiers == nil != (after.EligibleTiers == nil) || got.Terms.PaymentWindow != after.PaymentWindow {
+			t.Errorf("%s: the terms themselves were not taken: %+v", name, got.Terms)
+		}
+	}
+}
+
 func TestFoldingASaleLeavesWhatWasBefore(t *testing.T) {
 	before := saleOf(&SalePaused{Reason: PausedByOperator}, &SalePreheated{Bucket: 1})
 	reasons, buckets := slices.Clone(before.Pauses), slices.Clone(before.Preheated)

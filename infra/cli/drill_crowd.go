@@ -18,7 +18,7 @@ import (
 
 // rehearsalTier is of the buyers of rehearsals. A sale for it alone is a rehearsal
 // sale: no real buyer may buy there.
-const rehearsalTier = "rehearsal"
+const rehearsalTier = domain.RehearsalTier
 
 // strangerTier is of buyers of a rehearsal who may not buy.
 const strangerTier = "rehearsal-stranger"
@@ -195,6 +195,8 @@ const (
 	wordOwn      = "200"
 	wordListed   = "listed"
 	wordUnlisted = "not listed"
+	// wordUntold: operators have a listener of their own, so buyers are not told.
+	wordUntold = "not told"
 )
 
 func refusalWord(status int, code domain.Code) string { return fmt.Sprintf("%d %s", status, code) }
@@ -252,6 +254,8 @@ func (c *crowd) ready(ctx context.Context, node string) (heard, error) {
 		return heard{}, err
 	case status != http.StatusOK:
 		return heard{}, fmt.Errorf("/readyz answers %d", status)
+	case answer.Switches == nil:
+		return heard{word: wordUntold}, nil
 	}
 	for _, on := range answer.Switches {
 		if on == name {

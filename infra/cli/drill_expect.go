@@ -79,6 +79,9 @@ func (c *crowd) judge(nodes []string, want wanted, began time.Time, need int) *d
 				continue
 			}
 			s, _, fault := w.look()
+			if s.word == wordUntold {
+				continue
+			}
 			n.Answers[w.kind] = s.word
 			if s.n == 0 {
 				n.Answers[w.kind] = fault

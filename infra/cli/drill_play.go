@@ -246,7 +246,7 @@ func switchPath(name domain.SwitchName) string {
 
 func (r *rehearsal) turnOn(ctx context.Context, t turn) error {
 	var done api.SwitchView
-	body := api.SwitchBody{On: true, Sale: t.sale, Reason: r.reason}
+	body := api.SwitchBody{On: true, Sale: api.Only(t.sale), Reason: r.reason}
 	if err := r.ask(ctx, http.MethodPut, switchPath(t.name), body, &done); err != nil {
 		return fmt.Errorf("turn %s on: %w", t, err)
 	}
@@ -293,5 +293,5 @@ func (r *rehearsal) takeBackOnce(ctx context.Context, t turn) error {
 		return nil
 	}
 	var done api.SwitchView
-	return r.ask(ctx, http.MethodPut, switchPath(t.name), api.SwitchBody{Sale: t.sale, Reason: r.reason}, &done)
+	return r.ask(ctx, http.MethodPut, switchPath(t.name), api.SwitchBody{Sale: api.Only(t.sale), Reason: r.reason}, &done)
 }

@@ -38,6 +38,7 @@ type stagePlay struct {
 	before func(method, path string) error // of each call of an operator
 	refuse bool                            // repeat purchases, against the rules
 	given  *api.AdminSaleView
+	apart  bool // operators have a listener of their own
 }
 
 func newStagePlay(t testing.TB) *stagePlay {
@@ -66,8 +67,8 @@ func (s *stagePlay) ask(ctx context.Context, method, path string, body, to any) 
 		}
 	case *api.SwitchView:
 		asked := body.(api.SwitchBody)
-		at := turn{domain.SwitchName(path[strings.LastIndex(path, "/")+1:]), asked.Sale}
-		*answer = api.SwitchView{Name: string(at.name), Sale: asked.Sale, On: asked.On, Reason: asked.Reason, By: "me"}
+		at := turn{domain.SwitchName(path[strings.LastIndex(path, "/")+1:]), asked.Sale.ID}
+		*answer = api.SwitchView{Name: string(at.name), Sale: asked.Sale.ID, On: asked.On, Reason: asked.Reason, By: "me"}
 		delete(s.on, at)
 		if asked.On {
 			s.on[at] = *answer
@@ -106,6 +107,8 @@ func (s *stagePlay) node() string {
 		defer s.mu.Unlock()
 		status, answer := http.StatusOK, map[string]any{}
 		switch {
+		case r.URL.Path == "/readyz" && s.apart:
+			answer["ready"] = true
 		case r.URL.Path == "/readyz":
 			on := []domain.SwitchName{}
 			for at := range s.on {
@@ -204,6 +207,17 @@ func TestADrillTurnsEverySwitchAndTakesItBack(t *testing.T) {
 	}
 	if text := report.table().Render(); strings.Contains(text, "✗") || strings.Count(text, "held ✓") != len(report.Steps) {
 		t.Errorf("the table:\n%s", text)
+	}
+	s.wantUndone()
+}
+
+func TestADrillJudgesByPurchasesWhereBuyersAreNotToldWhatIsSwitched(t *testing.T) {
+	t.Parallel()
+	s := newStagePlay(t)
+	s.apart = true
+	report, err := s.play(t.Context(), drillOptions{Global: true}, "")
+	if err != nil || !report.good() || len(report.Steps) != 2*len(domain.SwitchNames())-1 {
+		t.Fatalf("got %+v, %v; want all held", report, err)
 	}
 	s.wantUndone()
 }

@@ -9,8 +9,9 @@ import (
 )
 
 // wrongID is the usage error of a command line that names an order or a sale by what
-// can be no id of one, nil otherwise. It asks no store: whether there is such an
-// order or sale the command finds out.
+// can be no id of one, an empty one included: a script whose variable is empty must
+// not mean every sale. It is nil otherwise, and asks no store: whether there is such
+// an order or sale the command finds out.
 func wrongID(parsed *kong.Context) error {
 	for _, p := range parsed.Path {
 		value := p.Positional
@@ -21,10 +22,11 @@ func wrongID(parsed *kong.Context) error {
 			continue
 		}
 		id := value.Target.String()
-		if id == "" { // as if it were not there
-			continue
-		}
 		switch value.Name {
+		case "stream", "type": // of replay: empty is none of them either
+			if id == "" {
+				return usage("--%s is empty: leave it out to choose by nothing", value.Name)
+			}
 		case "order":
 			if _, err := domain.ParseOrderID(id); err != nil {
 				return usage("%q is no order id: one has %d letters and digits, as a purchase is answered with (order_id)", id, domain.OrderIDLength)

@@ -104,7 +104,7 @@ func (in inside) ask(ctx context.Context, method, path string, body, to any) err
 			return fmt.Errorf("encode the request: %w", err)
 		}
 	}
-	r, err := http.NewRequestWithContext(ctx, method, path, &sent)
+	r, err := http.NewRequestWithContext(api.ForOperators(ctx), method, path, &sent)
 	if err != nil {
 		return fmt.Errorf("make the request: %w", err)
 	}

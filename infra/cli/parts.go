@@ -230,7 +230,7 @@ type door struct {
 func newWeb(server *api.Server, f front) *web {
 	w := &web{server: server, doors: []door{{server.HTTPServer(), f.listener}}}
 	if f.admin != nil {
-		w.doors = []door{{server.HTTPServerOutside(), f.listener}, {server.HTTPServer(), f.admin}}
+		w.doors = []door{{server.HTTPServerOutside(), f.listener}, {server.HTTPServerInside(), f.admin}}
 	}
 	w.failed = make(chan error, len(w.doors))
 	return w

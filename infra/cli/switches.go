@@ -22,10 +22,10 @@ func (a *app) newSwitchboard() *commands.Switchboard {
 // noncorePaused tells whether what nobody's order waits for stands still.
 func (a *app) noncorePaused() bool { return a.switches.On(domain.PauseNoncore) }
 
-func switchNames(switches []domain.SwitchName) []string {
+func switchNames(switches []commands.SwitchState) []string {
 	names := make([]string, len(switches))
 	for i, s := range switches {
-		names[i] = string(s)
+		names[i] = string(s.Name)
 	}
 	return names
 }
@@ -73,7 +73,7 @@ func (f *flipping) flip(c console, on bool) error {
 			return err
 		}
 		var done api.SwitchView
-		body := api.SwitchBody{On: on, Sale: f.Sale, Reason: f.Reason}
+		body := api.SwitchBody{On: on, Sale: api.Only(f.Sale), Reason: f.Reason}
 		if err := in.ask(ctx, http.MethodPut, "/api/v1/admin/switches/"+url.PathEscape(f.Name), body, &done); err != nil {
 			return wrongSale(err)
 		}
