@@ -66,7 +66,7 @@ func (s *Server) cancelAnyOrder(ctx context.Context, in *cancelAnyRequest) (*any
 	}
 	actor := actorOf(ctx, body.Note)
 	order, err := s.Orders.CancelFor(ctx, in.Order, domain.Cancellation{
-		By: actor.By, Note: body.Note, Restock: body.Restock == nil || *body.Restock, Force: body.Force,
+		By: domain.ByOperator(actor.By), Note: body.Note, Restock: body.Restock == nil || *body.Restock, Force: body.Force,
 	}, actor)
 	if err != nil {
 		return nil, s.ofAnyOrder(err)

@@ -27,6 +27,10 @@ func TestAnOperatorEndsAnyOrderUnderTheirOwnName(t *testing.T) {
 			t.Errorf("got %s, want the order with its buyer", got.Body)
 		}
 	}
+	h.admin(http.MethodPost, adminOrder+"/cancellation", "", "Authorization", "Bearer "+tokenOf(t, "buyer", RoleAdmin))
+	if args := h.orders.last(t); args[1] != (domain.Cancellation{By: "operator:buyer", Restock: true}) {
+		t.Errorf("by an operator called buyer: asked with %+v; want operator:buyer told", args)
+	}
 	h.admin(http.MethodPost, adminOrder+"/cancellation", `{"by":"me"}`).problem(422, domain.CodeInvalidRequest)
 	h.ask(http.MethodPost, adminOrder+"/cancellation", "").problem(403, domain.CodeForbidden)
 	h.orders.err = &commands.WrongStateError{Order: boughtIn(domain.OrderStatusPaid)}

@@ -26,7 +26,8 @@ WWW-Authenticate: ` + headerSignature + `.
 Each id is heard once: sent again it is answered with the order as it is then; sent for another order it is 422. A payment that the order cannot
 take (late, twice, another amount) is noted as due back: refund_due. That is said of the order, not of the message: it is also in the answer to a
 message that was heard before or changed nothing, once any payment of the order is due back. So it is no word to give this payment back: which
-payments and how much stands in the log, in the events order.refund_due, one for each. Fields that are not listed are passed over, as providers add some; a type
+payments and how much stands in the log: in the events order.refund_due, one for each, and where an operator ended a paid order, in its order.paid,
+which an order.cancelled follows. Fields that are not listed are passed over, as providers add some; a type
 that is not listed is answered 200 with ignored and changes nothing. 503 with Retry-After: not heard, send it again (the order is not in the log
 yet, or the log is away). 404 order_not_found: no order of ours, sending it again does not help.`
 

@@ -70,7 +70,7 @@ var glossary = map[string]string{
 	"sale.paused.reason":         "Who stopped it.",
 	"sale.resumed.reason":        "The reason that is gone.",
 	"stock.returned.reason":      "Why the units came back.",
-	"order.cancelled.by":         "Who wished it.",
+	"order.cancelled.by":         "Who wished it: `buyer`, `payment` (it failed), else an operator, by name; one whose name is such a word as `operator:buyer`.",
 	"order.rejected.lines":       "What was asked for; unknown, and left out, for a lost order.",
 	"order.rejected.buyer_id":    "Who bought; empty where that could not be read.",
 	"stock.reserved.order_id":    "The order that has the units.",

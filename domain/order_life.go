@@ -23,8 +23,19 @@ const (
 	EndedByExpiry  = "expired"
 )
 
-// Cancellation asks for the end of an order. By is EndedByBuyer or an operator's
-// name. Force also ends a paid order, whose money is then due back.
+// ByOperator gives what By of order.cancelled says of an operator: the name, and
+// one that reads as a way above with "operator:" before it, so that what an operator
+// does is never told as the buyer's or a failed payment's.
+func ByOperator(name string) string {
+	switch name {
+	case EndedByBuyer, EndedByPayment, EndedByExpiry:
+		return "operator:" + name
+	}
+	return name
+}
+
+// Cancellation asks for the end of an order. By is EndedByBuyer, or ByOperator of
+// an operator's name. Force also ends a paid order, whose money is then due back.
 type Cancellation struct {
 	By      string
 	Note    string

@@ -89,6 +89,16 @@ func TestWhatACancellationDoesToAnOrder(t *testing.T) {
 	}
 }
 
+func TestAnOperatorIsNeverTakenForTheBuyerOrAPayment(t *testing.T) {
+	for name, want := range map[string]string{
+		"eva": "eva", "buyer": "operator:buyer", "payment": "operator:payment", "expired": "operator:expired", "operator:buyer": "operator:buyer",
+	} {
+		if got := ByOperator(name); got != want {
+			t.Errorf("%s: got %s, want %s", name, got, want)
+		}
+	}
+}
+
 func TestAForcedCancellationOfAPaidOrderLeavesItsMoneyDue(t *testing.T) {
 	o := lifeOf(lifePaid)
 	change, _ := o.Cancel(Cancellation{By: "eva", Restock: true, Force: true})

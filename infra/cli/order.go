@@ -51,7 +51,7 @@ func (o *orderCancelCmd) Run(c console) error {
 
 type orderPayCmd struct {
 	Order     string `arg:"" help:"The order's id."`
-	PaymentID string `required:"" placeholder:"ID" help:"As whoever took the money names the payment; the same one counts once."`
+	PaymentID string `required:"" placeholder:"ID" help:"As whoever took the money names the payment; the same one counts once for an order, and pays another order too that it is named for."`
 	Amount    string `placeholder:"AMOUNT" help:"What was paid. Default: what the order costs."`
 	Currency  string `placeholder:"CODE" help:"Its currency."`
 	Note      string `placeholder:"TEXT" help:"Why, for the log."`

@@ -188,10 +188,6 @@ func (c console) printVerified(v *statementVerifyCmd, x *commands.SignedStatemen
 	if fault != nil {
 		detail = strings.TrimPrefix(fault.Error(), commands.ErrNotStated.Error()+": ")
 	}
-	how := "signature and seals"
-	if v.Recompute {
-		how = "signature, seals and the log itself"
-	}
 	var err error
 	switch {
 	case v.JSON:
@@ -199,13 +195,32 @@ func (c console) printVerified(v *statementVerifyCmd, x *commands.SignedStatemen
 	case fault != nil:
 		_, err = fmt.Fprintf(c.out, "The statement does NOT hold: %s.\n", detail)
 	default:
-		_, err = fmt.Fprintf(c.out, "The statement of sale %s holds (%s): positions %d to %d, sealed up to %d, %s.\n",
-			s.Sale.ID, how, s.Log.First, s.Log.Last, x.Issued.SealedTo, countOf(s.Findings.Total, "finding"))
+		how, sealed := holdsBy(x, v.Recompute)
+		_, err = fmt.Fprintf(c.out, "The statement of sale %s holds (%s): positions %d to %d, %s, %s.\n",
+			s.Sale.ID, how, s.Log.First, s.Log.Last, sealed, countOf(s.Findings.Total, "finding"))
 	}
 	if err == nil && fault != nil {
 		err = errFound
 	}
 	return err
+}
+
+// holdsBy says what was checked of a statement that holds, and how much of its log is
+// under seals: nothing is claimed of seals where none covers it.
+func holdsBy(x *commands.SignedStatement, recomputed bool) (how, sealed string) {
+	checked := []string{"signature"}
+	sealed = "no seal covers it yet"
+	if x.Issued.SealLast > 0 {
+		checked, sealed = append(checked, "seals"), fmt.Sprintf("sealed up to %d", x.Issued.SealedTo)
+	}
+	if recomputed {
+		checked = append(checked, "the log itself")
+	}
+	last := len(checked) - 1
+	if last == 0 {
+		return checked[0], sealed
+	}
+	return strings.Join(checked[:last], ", ") + " and " + checked[last], sealed
 }
 
 // standingOut says how many chances stand out.
