@@ -71,6 +71,9 @@ type app struct {
 	// hurried wakes the drift watch: see hurryDriftWatch.
 	hurried chan struct{}
 
+	// watchTicketWork warns where another node asks for another proof of work.
+	watchTicketWork func(context.Context) error
+
 	closers []func(context.Context) error
 }
 

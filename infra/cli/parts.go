@@ -137,6 +137,7 @@ func (a *app) parts(ctx context.Context, r roles, f front) ([]lifecycle.Entry, e
 		add("tally", a.tally.Run)
 		add("member lists", a.knownMembers.Run)
 		add("full books of tickets", a.tickets.Run)
+		add("proof of work of nodes", a.watchTicketWork)
 		if a.limits, err = a.newLimits(ctx); err != nil {
 			return nil, err
 		}

@@ -34,6 +34,9 @@ func (a *app) newTickets() error {
 		return err
 	}
 	a.onClose(func(context.Context) error { return book.Close() })
+	a.watchTicketWork = func(ctx context.Context) error {
+		return book.WatchWork(ctx, a.env.Node, int64(a.settings.TicketPoW), a.log)
+	}
 	guarded := guard.NewTickets(book, a.log)
 	a.metrics.Breaker("tickets", guarded.State)
 	a.metrics.Pool("redis_tickets", func() obs.PoolStats { return redisStats(*book.Stats()) })

@@ -7,5 +7,6 @@
 // makes no ticket bad that is out. A lost book counts from 0 again.
 //
 // A sale's book holds an entry for each buyer who asked, about 100 bytes, and goes
-// a day after the sale. It does not know which tickets were used: the gate does.
+// a day after the sale. Beside the books each node says which proof of work it asks
+// for, so that one that differs is warned of. A book does not know which tickets were used: the gate does.
 package tickets
