@@ -177,7 +177,7 @@ func (w *DriftWatch) raise(sale string, report SaleReport) {
 		}
 	}
 	if w.Alarm != nil {
-		w.Alarm(Alarm{Kind: AlarmDrift, Lane: -1, Detail: report.Findings[0].Kind + " in sale " + sale})
+		w.Alarm(Alarm{Kind: AlarmDrift, Lane: -1, Detail: report.Findings[0].Kind + " in sale " + sale, Logged: true})
 	}
 }
 

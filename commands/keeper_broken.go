@@ -30,6 +30,6 @@ func (k *Keeper) broken(s LaneState, c eventstore.Cursor) bool {
 	}
 	detail := fmt.Sprintf("lane %d has written entry %d-%d, and its journal ends with %s", c.Lane, s.Epoch, s.N, s.Last)
 	k.env.Log.Error("an entry is gone that was not recorded", "alarm", AlarmJournal, "lane", c.Lane, "detail", detail)
-	k.opts.Alarm(Alarm{Kind: AlarmJournal, Lane: c.Lane, Detail: detail})
+	k.opts.Alarm(Alarm{Kind: AlarmJournal, Lane: c.Lane, Detail: detail, Logged: true})
 	return true
 }

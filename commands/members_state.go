@@ -112,7 +112,7 @@ func (k *KnownMembers) note(list domain.MemberList, err error) {
 	}
 	k.env.Log.Error("a member list is not in memory: nobody new may buy in its sale", "alarm", AlarmMembers, "list", list.ID, "why", faultOf(err), "error", err)
 	if k.opts.Alarm != nil {
-		k.opts.Alarm(Alarm{Kind: AlarmMembers, Lane: -1, Detail: "list " + list.ID + ": " + err.Error()})
+		k.opts.Alarm(Alarm{Kind: AlarmMembers, Lane: -1, Detail: "list " + list.ID + ": " + err.Error(), Logged: true})
 	}
 }
 

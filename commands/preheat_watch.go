@@ -152,7 +152,7 @@ func (w *PreheatWatch) do(ctx context.Context, sale string, p preheated) preheat
 		w.Env.Log.Error("sale not ready to open", "alarm", AlarmPreheat, "sale_id", sale, "step", p.step, "differences", done.Differences, "detail", detail)
 	}
 	if !p.clean && !p.alarmed && w.Alarm != nil {
-		w.Alarm(Alarm{Kind: AlarmPreheat, Lane: -1, Detail: detail + " in sale " + sale})
+		w.Alarm(Alarm{Kind: AlarmPreheat, Lane: -1, Detail: detail + " in sale " + sale, Logged: true})
 	}
 	p.alarmed = p.alarmed || !p.clean
 	if w.Told != nil {

@@ -73,7 +73,7 @@ func (q *Queue) Look(ctx context.Context, lanes []int) (Queued, error) {
 	late := seen.Oldest > QueuedTooLong
 	if late && !q.alarmed && q.Alarm != nil {
 		q.Env.Log.Error("an accepted order is still not decided", "alarm", AlarmQueued, "orders", seen.Orders, "oldest_seconds", int(seen.Oldest.Seconds()))
-		q.Alarm(Alarm{Kind: AlarmQueued, Lane: -1, Detail: fmt.Sprintf("%d orders are queued, the oldest for %s", seen.Orders, seen.Oldest.Round(time.Second))})
+		q.Alarm(Alarm{Kind: AlarmQueued, Lane: -1, Detail: fmt.Sprintf("%d orders are queued, the oldest for %s", seen.Orders, seen.Oldest.Round(time.Second)), Logged: true})
 	}
 	q.alarmed = late
 	return seen, err

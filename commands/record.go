@@ -145,7 +145,7 @@ func (r *Recorder) alone(ctx context.Context, lane int, page []accepted, next ev
 		if a := &page[i]; a.bad != nil {
 			delete(tries, a.entry.String())
 			r.env.Log.Error("purchase rejected as poison", "alarm", AlarmPoison, "lane", lane, "entry", a.entry.String(), "order_id", a.Order, "error", a.bad)
-			r.opts.Alarm(Alarm{Kind: AlarmPoison, Lane: lane, Detail: a.entry.String() + ": " + a.bad.Error()})
+			r.opts.Alarm(Alarm{Kind: AlarmPoison, Lane: lane, Detail: a.entry.String() + ": " + a.bad.Error(), Logged: true})
 		}
 	}
 	r.lanes[lane].cursor = next

@@ -14,8 +14,10 @@ import (
 // Alarm is something a person must look at. Kind is a stable word.
 type Alarm struct {
 	Kind   string
-	Lane   int
+	Lane   int // -1: of none
 	Detail string
+	// Logged: who raises it wrote lines of its own with the field alarm, that say more.
+	Logged bool
 }
 
 // Kinds of alarms, for metrics that must exist from the start.
@@ -176,7 +178,7 @@ func (r *Recorder) refresh(ctx context.Context, lanes ...int) error {
 
 func (r *Recorder) fault(kind string, lane int, err error) {
 	r.env.Log.Error("recorder stopped by a fault; it tries again", "alarm", kind, "lane", lane, "error", err)
-	r.opts.Alarm(Alarm{Kind: kind, Lane: lane, Detail: err.Error()})
+	r.opts.Alarm(Alarm{Kind: kind, Lane: lane, Detail: err.Error(), Logged: true})
 }
 
 // round reads what waits in every lane that is not pausing, and records it, the

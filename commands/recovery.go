@@ -166,7 +166,7 @@ func (k *Keeper) drain(ctx context.Context, lane int, epoch int64, cut JournalCu
 		for _, e := range entries {
 			if err := chain.follow(e); err != nil {
 				k.env.Log.Error("journal read in a recovery", "alarm", AlarmJournalChain, "lane", lane, "error", err)
-				k.opts.Alarm(Alarm{Kind: AlarmJournalChain, Lane: lane, Detail: err.Error()})
+				k.opts.Alarm(Alarm{Kind: AlarmJournalChain, Lane: lane, Detail: err.Error(), Logged: true})
 			}
 			entry, err := openEntry(e)
 			if err != nil {

@@ -44,8 +44,9 @@ type SealExport interface {
 	Trust(public ed25519.PublicKey) error
 }
 
-// AlarmSeal is raised when the log cannot be sealed or its seals not be exported:
-// somebody may have changed what was sealed before.
+// AlarmSeal is raised when seals cannot be exported, or the log cannot be sealed
+// because somebody may have changed what was sealed before. A database that is away
+// raises none: what was written is sealed when it is back.
 const AlarmSeal = "seal"
 
 // SealerOptions tune a Sealer; zero values take the defaults.
@@ -118,6 +119,7 @@ var ErrLogBroken = errors.New("the log does not follow what was sealed")
 
 func (s *Sealer) repeat(ctx context.Context, failed string, do func(context.Context) error) error {
 	var before string
+	alarmed := false // and not well since
 	for ctx.Err() == nil {
 		err := do(ctx)
 		said := ""
@@ -125,11 +127,12 @@ func (s *Sealer) repeat(ctx context.Context, failed string, do func(context.Cont
 			if said = err.Error(); said != before { // one line for one fault, not one a second
 				s.env.Log.Warn(failed, "error", err)
 			}
-			if said != before && (errors.Is(err, ErrLogBroken) || errors.Is(err, seal.ErrFork) || errors.Is(err, seal.ErrUnreadable)) {
-				s.opts.Alarm(Alarm{Kind: AlarmSeal, Detail: said})
+			if said != before && (brokenSeals(err) || !alarmed && notExported(err)) {
+				s.opts.Alarm(Alarm{Kind: AlarmSeal, Lane: -1, Detail: said})
+				alarmed = true
 			}
 		}
-		before = said
+		before, alarmed = said, alarmed && said != ""
 		wait, cancel := context.WithTimeout(ctx, s.opts.Look)
 		<-wait.Done()
 		cancel()
@@ -147,15 +150,25 @@ func (s *Sealer) Export(ctx context.Context) error {
 	if err := s.checkExported(ctx); err != nil {
 		return err
 	}
-	_, err := s.export.Append(func(after int64) ([]seal.Seal, error) { return s.store.Seals(ctx, after, sealPage) })
-	if err != nil {
-		return err
+	var unread error
+	_, err := s.export.Append(func(after int64) (more []seal.Seal, err error) {
+		more, unread = s.store.Seals(ctx, after, sealPage)
+		return more, unread
+	})
+	switch {
+	case unread != nil:
+		return unread
+	case err != nil:
+		return &exportError{err}
 	}
 	last, err := s.export.Last()
-	if err == nil && last != nil {
+	if err != nil {
+		return &exportError{err}
+	}
+	if last != nil {
 		s.opts.Sealed(last.Last)
 	}
-	return err
+	return nil
 }
 
 // sealPage is how many seals are read at once.
@@ -167,11 +180,11 @@ const sealPage = 500
 func (s *Sealer) trustKeys(ctx context.Context) error {
 	known, err := s.export.Keys()
 	if err != nil {
-		return err
+		return &exportError{err}
 	}
 	if known[s.key.ID()] == nil {
 		if err := s.export.Trust(s.key.Public()); err != nil {
-			return err
+			return &exportError{err}
 		}
 	}
 	keys, err := s.store.SealKeys(ctx)
@@ -184,7 +197,7 @@ func (s *Sealer) trustKeys(ctx context.Context) error {
 		}
 		s.env.Log.Info("key of another sealer is trusted from now on", "key", seal.KeyID(k))
 		if err := s.export.Trust(k); err != nil {
-			return err
+			return &exportError{err}
 		}
 	}
 	return nil
@@ -193,8 +206,11 @@ func (s *Sealer) trustKeys(ctx context.Context) error {
 // checkExported compares the newest exported seal with the stored one.
 func (s *Sealer) checkExported(ctx context.Context) error {
 	exported, err := s.export.Last()
-	if err != nil || exported == nil {
-		return err
+	switch {
+	case err != nil:
+		return &exportError{err}
+	case exported == nil:
+		return nil
 	}
 	stored, err := s.store.Seals(ctx, exported.Number-1, 1)
 	if err != nil {

@@ -81,7 +81,7 @@ func (r *Runner) park(ctx context.Context, b eventstore.Batch, cause error) erro
 
 func (r *Runner) parkedOne(l letter) {
 	r.p.options.Log.Error("an event cannot be applied; it is parked with what follows of its sequence, all others go on",
-		"error", l.reason, "projection", r.projection.Name, "shard", r.row.shard, "store", r.row.store,
+		"alarm", AlarmParked, "error", l.reason, "projection", r.projection.Name, "shard", r.row.shard, "store", r.row.store,
 		"position", l.record.Position, "sequence", l.record.SequenceKey(), "type", l.record.Type, "tries", l.tries)
 	r.p.options.Alarm(AlarmParked)
 	r.p.hub.committed(nil)

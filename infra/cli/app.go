@@ -201,8 +201,6 @@ func (a *app) assemble() error {
 
 func (a *app) locks() Locks { return Locks{Pool: a.pool, Namespace: a.settings.Namespace} }
 
-func (a *app) alarm(al commands.Alarm) { a.metrics.Alarm(al.Kind) }
-
 // newRecorder makes a recorder; each runs once.
 func (a *app) newRecorder() *commands.Recorder {
 	return commands.NewRecorder(a.env, a.gate, a.sink, a.follower, commands.RecorderOptions{
