@@ -86,6 +86,18 @@ func setBodyDeadline(c echo.Context, at time.Time) {
 	}
 }
 
+// restBudget is how long a refusal waits for the rest of a body that nobody reads. What
+// came with the headers keeps its connection; one whose body is not there by then is
+// closed after the answer.
+const restBudget = time.Second
+
+// hurryBody bounds by restBudget how long an answer waits for a body that was not read.
+func hurryBody(c echo.Context) {
+	if r := c.Request(); r.ContentLength != 0 && r.Body != http.NoBody {
+		setBodyDeadline(c, time.Now().Add(restBudget))
+	}
+}
+
 // fill copies at most one byte more than allowed.
 func fill(c echo.Context, buf *bytes.Buffer) error {
 	body := io.Reader(c.Request().Body)

@@ -19,12 +19,14 @@ const documentIntro = `A flash-sale engine: many buyers, few units, nobody sold 
 Times are RFC 3339 with a zone, ids are strings, money is a decimal string and a currency. Every answer carries X-Trace-Id;
 a traceparent that comes in is continued. Every refusal and every error is application/problem+json with a code that never
 changes and a detail in the language of Accept-Language (en, zh). A JSON body has at most 16 KiB and no unknown fields.
-HEAD is answered as GET is, without the body. Any request may meet 431 (address and headers over 32 KiB), 408 (a body that
+HEAD is answered as GET is, without the body; another method than those of a path is 405 method_not_allowed, with Allow.
+Any request may meet 431 (address and headers over 32 KiB), 408 (a body that
 takes more than 5 s to arrive) or 500. What is no HTTP request that we can read (a malformed request line, address or header,
 headers over 64 KiB, a transfer coding that is not known) is answered by the HTTP server itself, in plain text with 400, 431,
 501 or 505, has no X-Trace-Id, and ends the connection.`
 
-// documentOf writes the document, with the header that every answer carries.
+// documentOf writes the document, with the headers that answers carry and the codes of
+// problems.
 // Answers may get more fields later, so only what callers send is closed.
 func documentOf(api huma.API) ([]byte, error) {
 	for name, schema := range api.OpenAPI().Components.Schemas.Map() {
@@ -32,17 +34,26 @@ func documentOf(api huma.API) ([]byte, error) {
 			schema.AdditionalProperties = nil
 		}
 	}
+	if problem := api.OpenAPI().Components.Schemas.Map()["Problem"]; problem != nil {
+		for _, code := range domain.Codes() {
+			problem.Properties["code"].Enum = append(problem.Properties["code"].Enum, string(code))
+		}
+	}
+	retry := &huma.Param{Description: "Seconds until it is worth asking again, where that is known", Schema: &huma.Schema{Type: huma.TypeInteger}}
 	trace := &huma.Param{Description: "Names this request in our logs", Schema: &huma.Schema{Type: huma.TypeString}}
 	for _, item := range api.OpenAPI().Paths {
 		for _, o := range []*huma.Operation{item.Get, item.Post, item.Put} {
 			if o == nil {
 				continue
 			}
-			for _, answer := range o.Responses {
+			for status, answer := range o.Responses {
 				if answer.Headers == nil {
 					answer.Headers = map[string]*huma.Param{}
 				}
 				answer.Headers[headerTrace] = trace
+				if status == "425" || status == "429" || status == "503" {
+					answer.Headers["Retry-After"] = retry
+				}
 			}
 		}
 	}
@@ -68,7 +79,7 @@ func refusals(r *route) []int {
 		all = append(all, http.StatusTooManyRequests)
 	}
 	if r.body != nil || r.RequestBody != nil || r.Method == http.MethodPut {
-		all = append(all, http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity)
+		all = append(all, http.StatusBadRequest, http.StatusRequestTimeout, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity)
 	}
 	if strings.HasPrefix(r.Path, pathPrefix) || strings.HasPrefix(r.Path, hooksPrefix) {
 		all = append(all, http.StatusServiceUnavailable)

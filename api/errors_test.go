@@ -182,3 +182,19 @@ func TestATraceThatComesInIsContinuedAndNonsenseBeginsANewOne(t *testing.T) {
 		}
 	}
 }
+
+func TestAProblemTellsOfTwentyFieldsAtMost(t *testing.T) {
+	h := newHouse(t, nil)
+	var many []string
+	for i := range 1500 {
+		many = append(many, fmt.Sprintf(`"x%d":1`, i))
+	}
+	doc := h.buy("{"+strings.Join(many, ",")+"}").problem(422, domain.CodeInvalidRequest)
+	if n := len(doc["errors"].([]any)); n != mostErrors {
+		t.Errorf("a purchase: got %d errors, want %d", n, mostErrors)
+	}
+	doc = h.admin(http.MethodPost, "/api/v1/admin/sales", "{"+strings.Join(many, ",")+"}").problem(422, domain.CodeInvalidRequest)
+	if n := len(doc["errors"].([]any)); n != mostErrors {
+		t.Errorf("a sale: got %d errors, want %d", n, mostErrors)
+	}
+}

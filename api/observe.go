@@ -145,6 +145,9 @@ func (s *Server) fail(c echo.Context, err error) {
 	if c.Response().Committed {
 		return
 	}
+	if r.answer().status != http.StatusRequestTimeout { // its time is over
+		hurryBody(c)
+	}
 	if err := r.write(c, s.prepared); err != nil {
 		s.Log.Debug("answer not written", "trace_id", traceOf(c), "error", err)
 	}

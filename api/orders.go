@@ -98,7 +98,8 @@ type orderAnswer struct {
 }
 
 // getOrder gives an own order. With wait it answers when the order's version is
-// above after and it is not queued, at its next change, or when the time is over.
+// above after and it is not queued, at its next change, or when the time is over; at
+// once where more polls wait than may.
 func (s *Server) getOrder(ctx context.Context, in *orderRequest) (*orderAnswer, error) {
 	wait, err := readWait(in.Wait)
 	if err != nil {
@@ -106,11 +107,12 @@ func (s *Server) getOrder(ctx context.Context, in *orderRequest) (*orderAnswer, 
 	}
 	buyer := callOf(ctx).caller.Buyer
 	var answer commands.OrderAnswer
-	if wait == 0 || s.draining.Err() != nil {
+	if wait == 0 || s.draining.Err() != nil || !s.polls.enter(buyer) {
 		within, cancel := bounded(ctx, s.opts.ReadBudget)
 		defer cancel()
 		answer, err = s.Finder.Find(within, buyer, in.Order)
 	} else {
+		defer s.polls.leave(buyer)
 		answer, err = s.wait(ctx, buyer, in, wait)
 	}
 	if err != nil {

@@ -2,6 +2,8 @@ package api
 
 import (
 	"net/http"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -97,4 +99,24 @@ func TestAPageOfAnotherVersionOrBuildLeadsToTheLatestOrIsNotThere(t *testing.T) 
 		}
 	}
 	h.ask(http.MethodGet, "/s/zzzzzzzz", "").problem(404, domain.CodeSaleNotFound)
+}
+
+func TestTheHeadersOfABundleAreThoseOfThePageThatIsServed(t *testing.T) {
+	h := newHouse(t, nil)
+	dir := t.TempDir()
+	if _, _, err := h.server.ExportPage(t.Context(), testSale, dir); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "_headers"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := h.ask(http.MethodGet, "/s/"+testSale, "", "Authorization", "").Header
+	for rule := range strings.SplitSeq(strings.TrimPrefix(string(text), "/s/"), "\n/s/") {
+		for _, name := range []string{"Content-Security-Policy", "X-Content-Type-Options", "X-Frame-Options", "Cross-Origin-Resource-Policy", "Referrer-Policy"} {
+			if want := name + ": " + served.Get(name); served.Get(name) == "" || !strings.Contains(rule, want) {
+				t.Errorf("want %q in the bundle, got\n%s", want, rule)
+			}
+		}
+	}
 }

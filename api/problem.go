@@ -20,13 +20,13 @@ type Problem struct {
 	Title        string         `json:"title" doc:"Short, in English, the same for every problem of this code"`
 	Status       int            `json:"status"`
 	Detail       string         `json:"detail" doc:"A sentence for people, in the language of Accept-Language (en, zh)"`
-	Code         string         `json:"code" doc:"For programs; codes never change" example:"sold_out"`
+	Code         string         `json:"code" doc:"For programs; codes never change, new ones may come" example:"sold_out"`
 	TraceID      string         `json:"trace_id" doc:"The same as X-Trace-Id"`
 	RetryAfterMS int64          `json:"retry_after_ms,omitempty" doc:"Try again after so many milliseconds"`
 	OpensAt      *time.Time     `json:"opens_at,omitempty" doc:"With too_early: when the sale opens"`
 	OrderID      string         `json:"order_id,omitempty"`
 	Order        *OrderView     `json:"order,omitempty" doc:"With wrong_state: the order as it is"`
-	Errors       []ProblemField `json:"errors,omitempty" nullable:"false" doc:"What is wrong, field by field"`
+	Errors       []ProblemField `json:"errors,omitempty" nullable:"false" maxItems:"20" doc:"What is wrong, field by field; of more than 20 fields, 20 of them"`
 
 	challenge string // of a 401
 }
@@ -36,6 +36,10 @@ type ProblemField struct {
 	Field  string `json:"field" example:"lines[0].quantity"`
 	Reason string `json:"reason"`
 }
+
+// mostErrors is of how many fields a problem document tells: a request of 16 KiB has room
+// for thousands that are wrong.
+const mostErrors = 20
 
 // problemType is the media type of a problem document.
 const problemType = "application/problem+json"
@@ -77,6 +81,7 @@ func (r *refusal) document(language, trace string) *Problem {
 		p.Errors = append(p.Errors, ProblemField{Field: shownField(f.Field), Reason: reasonIn(language, f.Reason)})
 	}
 	slices.SortStableFunc(p.Errors, func(a, b ProblemField) int { return strings.Compare(a.Field, b.Field) })
+	p.Errors = p.Errors[:min(len(p.Errors), mostErrors)]
 	return p
 }
 

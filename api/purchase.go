@@ -94,6 +94,8 @@ func (s *Server) readPurchase(c echo.Context) (commands.PurchaseRequest, error) 
 	if err := readJSON(c, buf, false); err != nil {
 		return commands.PurchaseRequest{}, err
 	}
+	// It is read: no refusal has to wait for it.
+	c.Request().Body = http.NoBody
 	if budget := s.opts.PurchaseBudget; budget == 0 || budget > bodyBudget/2 { // else it is over by then
 		setBodyDeadline(c, time.Time{})
 	}

@@ -97,6 +97,11 @@ type Options struct {
 	// PurchaseBudget bounds a purchase from the end of its body on, and ReadBudget what
 	// a buyer reads, long polls aside; 0: nothing does.
 	PurchaseBudget, ReadBudget time.Duration
+	// WaitingPolls is how many long polls wait at once (1000), and Connections how many
+	// connections one listener holds (0: no bound). Over the first a poll is answered
+	// with what is known; over the second idle connections are closed, and new ones
+	// where none is idle.
+	WaitingPolls, Connections int
 	// TicketProof says that a purchase ticket asks for a proof of work: the buyer page
 	// begins it before the sale opens.
 	TicketProof bool
@@ -115,6 +120,9 @@ func (o Options) withDefaults() Options {
 	if o.RefusalLogEvery == 0 {
 		o.RefusalLogEvery = 100
 	}
+	if o.WaitingPolls == 0 {
+		o.WaitingPolls = 1000
+	}
 	return o
 }
 
@@ -129,6 +137,7 @@ type Server struct {
 	pages    *pages.Pages
 	bodies   sync.Pool
 	refused  atomic.Uint64
+	polls    *polls
 
 	draining context.Context
 	drain    context.CancelFunc
@@ -153,7 +162,7 @@ func New(deps Deps, opts Options) (*Server, error) {
 	if deps.Admission == nil {
 		deps.Admission = allIn{}
 	}
-	s := &Server{Deps: deps, opts: opts, echo: echo.New(), labels: map[routeKey]string{}}
+	s := &Server{Deps: deps, opts: opts, echo: echo.New(), labels: map[routeKey]string{}, polls: newPolls(opts.WaitingPolls)}
 	if s.pages, err = pages.New(pages.Options{TicketProof: opts.TicketProof}); err != nil {
 		return nil, fmt.Errorf("make the API: %w", err)
 	}
@@ -187,9 +196,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (s *Server) Drain() { s.drain() }
 
 // HTTPServer gives a server for this API with its limits set: 5 s for headers and
-// body of a request (observe takes that off what may take longer), a minute for an answer (twice the longest poll), two minutes of
-// idleness. Headers beyond its own bound never reach us; those beyond ours, which is
-// lower, are answered as everything else is.
+// body of a request (observe takes that off what may take longer), a minute for an
+// answer (twice the longest poll), a minute of idleness, and Options.Connections.
+// Headers beyond its own bound never reach us; those beyond ours, which is lower, are
+// answered as everything else is.
 func (s *Server) HTTPServer() *http.Server {
 	return &http.Server{
 		Handler: s,
@@ -198,8 +208,9 @@ func (s *Server) HTTPServer() *http.Server {
 		ReadHeaderTimeout:            bodyBudget,
 		ReadTimeout:                  bodyBudget,
 		WriteTimeout:                 time.Minute,
-		IdleTimeout:                  2 * time.Minute,
+		IdleTimeout:                  time.Minute,
 		MaxHeaderBytes:               2 * maxHeaders,
+		ConnState:                    newConnections(s.opts.Connections).changed,
 		ErrorLog:                     slog.NewLogLogger(s.Log.Handler(), slog.LevelDebug),
 	}
 }

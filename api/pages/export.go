@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // headersFile says how the files of a bundle have to be sent.
@@ -49,21 +50,14 @@ func writeWhole(file string, body []byte) error {
 	return os.Rename(fresh, file)
 }
 
-// headers is in the form that several CDNs read by themselves, and people can.
+// headers is in the form that several CDNs read by themselves, and people can. What is
+// sent with them is what this service sends itself.
 func headers() string {
-	return `/s/assets/*
-  Cache-Control: ` + Forever + `
-  Content-Security-Policy: ` + Policy + `
-  X-Content-Type-Options: nosniff
-/s/:sale
-  Cache-Control: ` + Briefly + `
-  Content-Security-Policy: ` + Policy + `
-  X-Content-Type-Options: nosniff
-  Referrer-Policy: no-referrer
-/s/:sale/:version
-  Cache-Control: ` + Forever + `
-  Content-Security-Policy: ` + Policy + `
-  X-Content-Type-Options: nosniff
-  Referrer-Policy: no-referrer
-`
+	rule := func(path, cache string) string {
+		return path + "\n  " + strings.Join([]string{
+			"Cache-Control: " + cache, "Content-Security-Policy: " + Policy, "X-Content-Type-Options: nosniff",
+			"X-Frame-Options: DENY", "Cross-Origin-Resource-Policy: same-origin", "Referrer-Policy: no-referrer",
+		}, "\n  ") + "\n"
+	}
+	return rule("/s/assets/*", Forever) + rule("/s/:sale", Briefly) + rule("/s/:sale/:version", Forever)
 }

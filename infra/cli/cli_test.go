@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"strings"
 	"syscall"
@@ -62,7 +63,7 @@ func TestAnErrorForPeopleIsToldAloneWhateverWrapsIt(t *testing.T) {
 		"It is gone.":                               fmt.Errorf("open: %w", &pg.Problem{Sentence: "It is gone.", Cause: errors.New("dial secret")}),
 		"There is no such sale.":                    fmt.Errorf("show: %w", &domain.Problem{Code: domain.CodeSaleNotFound}),
 		"one\ntwo":                                  &usageError{fmt.Errorf("settings: %w", &config.InvalidError{Problems: []string{"one", "two"}})},
-		"the address x is taken":                    explainListen("x", fmt.Errorf("listen: %w", syscall.EADDRINUSE)),
+		"the address x is taken":                    explainListen("--http-addr", "x", fmt.Errorf("listen: %w", syscall.EADDRINUSE)),
 		"Redis at h:1/0 cannot be reached":          explainRedis("redis://:pw@h:1/0", fmt.Errorf("dial: %w", os.ErrDeadlineExceeded)),
 		"Redis at h:1 does not let us in":           explainRedis("redis://:pw@h:1", errors.New("WRONGPASS invalid")),
 		"this took too long and was given up: lock": fmt.Errorf("lock: %w", context.DeadlineExceeded),
@@ -70,6 +71,21 @@ func TestAnErrorForPeopleIsToldAloneWhateverWrapsIt(t *testing.T) {
 	for want, err := range cases {
 		if got := sentence(err); !strings.HasPrefix(got, want) || strings.Contains(got, "pw") || strings.Contains(got, "secret") {
 			t.Errorf("got %q, want %q first", got, want)
+		}
+	}
+}
+
+func TestATakenAddressIsToldWithTheFlagThatChoosesAnother(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	for _, flag := range []string{"--http-addr", "--admin-addr"} {
+		args := []string{"serve", "--http-addr", "127.0.0.1:0", "--jwt-secret", strings.Repeat("s", 32), flag, taken.Addr().String()}
+		code, _, errs := try(t, args...)
+		if code == 0 || !strings.Contains(errs, taken.Addr().String()) || !strings.Contains(errs, "with "+flag) {
+			t.Errorf("%s on a taken address: exit code %d, stderr %q; want the address and the flag", flag, code, errs)
 		}
 	}
 }

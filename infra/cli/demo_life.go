@@ -40,7 +40,7 @@ type life struct {
 // counter opens the listener at which a demo's orders are paid, and gives the
 // settings in which it is a payment provider, with a secret of this demo.
 func (c console) counter(ctx context.Context) (net.Listener, config.Settings, error) {
-	listener, err := listen(ctx, "127.0.0.1:0")
+	listener, err := listen(ctx, "--http-addr", "127.0.0.1:0")
 	if err != nil {
 		return nil, c.settings, err
 	}

@@ -59,13 +59,14 @@ type told struct {
 func (t *told) Error() string { return t.sentence }
 func (t *told) Unwrap() error { return t.cause }
 
-// explainListen says why an address cannot be listened on.
-func explainListen(addr string, err error) error {
+// explainListen says why an address cannot be listened on, and with which flag to
+// choose another.
+func explainListen(flag, addr string, err error) error {
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		return &told{"the address " + addr + " is taken: stop what listens there, or choose another with --http-addr (port 0 takes a free one)", err}
+		return &told{"the address " + addr + " is taken: stop what listens there, or choose another with " + flag + " (port 0 takes a free one)", err}
 	case errors.Is(err, syscall.EACCES):
-		return &told{"the address " + addr + " may not be used by this user: choose a port above 1023 with --http-addr", err}
+		return &told{"the address " + addr + " may not be used by this user: choose a port above 1023 with " + flag, err}
 	}
 	return &told{"the address " + addr + " cannot be listened on: is it one of this machine?", err}
 }

@@ -65,11 +65,11 @@ func (c console) front(ctx context.Context, log *slog.Logger) (f front, address 
 	if f.verifier, err = c.verifier(ctx, log); err != nil {
 		return f, "", err
 	}
-	if f.listener, err = listen(ctx, c.settings.HTTPAddr); err != nil {
+	if f.listener, err = listen(ctx, "--http-addr", c.settings.HTTPAddr); err != nil {
 		return f, "", err
 	}
 	if c.settings.AdminAddr != "" {
-		if f.admin, err = listen(ctx, c.settings.AdminAddr); err != nil {
+		if f.admin, err = listen(ctx, "--admin-addr", c.settings.AdminAddr); err != nil {
 			return f, "", errors.Join(err, f.listener.Close())
 		}
 		c.say("Operators are served apart, on http://%s.", f.admin.Addr())
@@ -77,11 +77,12 @@ func (c console) front(ctx context.Context, log *slog.Logger) (f front, address 
 	return f, f.listener.Addr().String(), nil
 }
 
-func listen(ctx context.Context, addr string) (net.Listener, error) {
+// listen listens on the address that a flag gives.
+func listen(ctx context.Context, flag, addr string) (net.Listener, error) {
 	var config net.ListenConfig
 	l, err := config.Listen(ctx, "tcp", addr)
 	if err != nil {
-		return nil, explainListen(addr, err)
+		return nil, explainListen(flag, addr, err)
 	}
 	return l, nil
 }

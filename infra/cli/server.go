@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"syscall"
 	"time"
 
 	"seckill/api"
@@ -21,13 +22,15 @@ func (a *app) newServer(verifier api.Verifier, serviceOnly bool) (*api.Server, e
 	if err != nil {
 		return nil, err
 	}
+	files := openFiles()
 	server, err := api.New(api.Deps{
 		Purchaser: a.purchaser, Finder: a.finder, Prover: &commands.Prover{Env: a.env, Log: a.sink}, Stater: a.closer, Shower: a.shower, Operator: a.operator, Cleanup: a.cleanup, Reconciler: a.repairer, Rehydrator: a.keeper, Reviser: a.operator, Preheats: a.preheats, Switches: a.switches, Tickets: a.tickets, Members: a.members, Verifier: verifier,
 		Orders: a.orders, Providers: book, Limits: a.limited(),
 		Admission: a.sale.limiter,
 		Log:       a.log, Now: a.env.Now, Metrics: a.metrics, Scrape: a.metrics.Handler(), Checks: a.checks(verifier),
 	}, api.Options{Away: storeAway, Archived: archived, ServiceOnly: serviceOnly, TicketProof: a.settings.TicketPoW > 0,
-		PurchaseBudget: a.settings.Deadlines.Handler, ReadBudget: a.settings.Deadlines.Gateway})
+		PurchaseBudget: a.settings.Deadlines.Handler, ReadBudget: a.settings.Deadlines.Gateway,
+		WaitingPolls: min(files/2, 20000), Connections: files * 3 / 4})
 	if err != nil {
 		return nil, err
 	}
@@ -85,4 +88,15 @@ func (a *app) checks(verifier api.Verifier) []api.Check {
 		checks = append(checks, api.Check{Name: "tokens", Ready: keys.Ready})
 	}
 	return checks
+}
+
+// openFiles is how many files this process may have open, each connection being one.
+// More than a million are a million.
+func openFiles() int {
+	const plenty = 1 << 20
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		return 1024 // what systems give at least
+	}
+	return int(min(limit.Cur, plenty))
 }

@@ -35,7 +35,7 @@ func (s *simulatorCmd) Run(c console) error {
 	}
 	ctx, done := c.stoppable()
 	defer done()
-	listener, err := listen(ctx, s.Listen)
+	listener, err := listen(ctx, "--listen", s.Listen)
 	if err != nil {
 		return err
 	}
