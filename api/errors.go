@@ -75,7 +75,9 @@ func wrong(fields ...domain.FieldError) *refusal {
 
 // Sentences in the place of a code's, which is said of a purchase or to a buyer.
 const (
-	noneOfThisID  = "There is no order with this id."
+	noneOfThisID = "There is no order with this id."
+	// stoppedNow is said to operators.
+	stoppedNow    = "The gate stops already what this node knows of, but it is not recorded: ask again until it is. Unless it is recorded, it ends some seconds after PostgreSQL answers again."
 	stillRecorded = "The order is still being recorded; please try again in a moment."
 )
 
@@ -129,14 +131,18 @@ func (s *Server) refusalOf(err error) *refusal {
 	if errors.As(err, &p) {
 		return &refusal{Problem: *p}
 	}
-	code := domain.CodeInternal
+	code, note := domain.CodeInternal, ""
+	var held *commands.UnrecordedError
 	switch {
 	case s.opts.Archived != nil && s.opts.Archived(err):
 		return refuse(domain.CodeArchived)
 	case s.away(err):
 		code = domain.CodeBusy
+		if errors.As(err, &held) {
+			note = stoppedNow
+		}
 	}
-	return &refusal{Problem: domain.Problem{Code: code}, cause: err}
+	return &refusal{Problem: domain.Problem{Code: code, Note: note}, cause: err}
 }
 
 // away tells whether err means that something we stand on is away, late or being

@@ -24,7 +24,9 @@ type OperatorGate interface {
 }
 
 // Operator schedules and steers sales. A stopping action is set in the gate
-// first and recorded after; a permitting one the other way round.
+// first and recorded after; a permitting one the other way round. While the log does
+// not answer, one of a sale that this process knows stands in the gate all the same,
+// and is an *UnrecordedError.
 type Operator struct {
 	Env   *Env
 	Sales *Sales
@@ -162,23 +164,27 @@ func (o *Operator) Resume(ctx context.Context, sale string, reason domain.PauseR
 }
 
 func (o *Operator) stop(ctx context.Context, id string, outcome domain.Outcome, decide func(domain.Sale) domain.Event, actor Actor) (FoldedSale, error) {
-	sale, err := o.Sales.Fold(ctx, id)
+	held := o.holdKnown(ctx, id, outcome, decide)
+	asked, cancel := askWithin(ctx, held)
+	sale, err := o.Sales.Fold(asked, id)
+	cancel()
 	if err != nil {
-		return FoldedSale{}, err
+		return FoldedSale{}, unrecorded(held, err)
 	}
 	if decide(sale.Sale) == nil { // it stands so already: nothing is held that no event would take away
+		if held { // by what was remembered of it
+			o.letGo(ctx, id)
+		}
 		o.apply(ctx, sale)
 		return sale, nil
 	}
-	for _, place := range Places(o.Env.Store, sale.Sale) {
-		if err := o.Gate.Hold(ctx, place, outcome); err != nil {
-			return FoldedSale{}, fmt.Errorf("stop sale %s in the gate: %w", id, err)
-		}
+	if err := o.hold(ctx, sale.Sale, outcome); err != nil {
+		return FoldedSale{}, fmt.Errorf("stop sale %s in the gate: %w", id, err)
 	}
 	o.Env.step("operator.after-hold")
 	folded, err := o.change(ctx, id, decide, actor)
 	if err != nil {
-		return FoldedSale{}, err
+		return FoldedSale{}, unrecorded(true, err)
 	}
 	o.apply(ctx, folded)
 	return folded, nil

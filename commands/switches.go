@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 	"unicode/utf8"
@@ -58,7 +57,7 @@ type Switchboard struct {
 	log      SwitchStore
 	operator *Operator
 	known    atomic.Pointer[flips]
-	refresh  sync.Mutex
+	refresh  chan struct{} // holds one while somebody looks
 }
 
 // flips is the fold of the stream of what is flipped everywhere.
@@ -80,7 +79,7 @@ const (
 
 // NewSwitchboard makes a board; Run keeps it up.
 func NewSwitchboard(env *Env, sales *Sales, log SwitchStore, operator *Operator) *Switchboard {
-	b := &Switchboard{env: env, sales: sales, log: log, operator: operator}
+	b := &Switchboard{env: env, sales: sales, log: log, operator: operator, refresh: make(chan struct{}, 1)}
 	b.known.Store(&flips{states: map[domain.SwitchName]SwitchState{}})
 	return b
 }
@@ -137,8 +136,12 @@ func (b *Switchboard) Settle(ctx context.Context) error {
 
 // look reads the stream if it went on.
 func (b *Switchboard) look(ctx context.Context) (*flips, error) {
-	b.refresh.Lock()
-	defer b.refresh.Unlock()
+	select {
+	case b.refresh <- struct{}{}:
+	case <-ctx.Done(): // whoever looks waits for a log that does not answer
+		return nil, fmt.Errorf("look at the switches: %w", ctx.Err())
+	}
+	defer func() { <-b.refresh }()
 	states, err := b.log.States(ctx, []string{domain.SwitchStream})
 	if err != nil {
 		return nil, fmt.Errorf("look at the switches: %w", err)
@@ -207,7 +210,8 @@ func stateOf(e *domain.SwitchFlipped, r *eventstore.Record) SwitchState {
 // Flip turns a switch and gives how it stands then. What stops is set in the gate
 // first and recorded after, what permits the other way round. Turning off what is
 // off, or on what is on by the same person for the same reason, records nothing;
-// turning on what is on for another reason records that one too. A switch, sale or reason that cannot be is a
+// turning on what is on for another reason records that one too. What stops, while the
+// log does not answer, is an *UnrecordedError. A switch, sale or reason that cannot be is a
 // *domain.Problem.
 func (b *Switchboard) Flip(ctx context.Context, f Flip, actor Actor) (SwitchState, error) {
 	if bad := f.check(actor); len(bad) > 0 {
@@ -241,15 +245,20 @@ func (f Flip) event(everywhere bool, reason, by string) domain.SwitchFlipped {
 
 // flipSale turns the sale's own switch.
 func (b *Switchboard) flipSale(ctx context.Context, f Flip, actor Actor) (SwitchState, error) {
-	sale, err := b.sales.Fold(ctx, f.Sale)
+	decide := func(s domain.Sale) domain.Event { return s.Flip(f.event(false, actor.Note, actor.By)) }
+	outcome, stops := f.Name.Stops()
+	stops = stops && f.On
+	held := stops && b.operator.holdKnown(ctx, f.Sale, outcome, decide)
+	asked, cancel := askWithin(ctx, held)
+	sale, err := b.sales.Fold(asked, f.Sale)
+	cancel()
 	if err != nil {
-		return SwitchState{}, err
+		return SwitchState{}, unrecorded(held, err)
 	}
 	if sale.Cleaned {
 		return SwitchState{}, &domain.Problem{Code: domain.CodeSaleEnded}
 	}
-	decide := func(s domain.Sale) domain.Event { return s.Flip(f.event(false, actor.Note, actor.By)) }
-	if outcome, stops := f.Name.Stops(); stops && f.On {
+	if stops {
 		sale, err = b.operator.stop(ctx, f.Sale, outcome, decide, actor)
 	} else if sale, err = b.operator.change(ctx, f.Sale, decide, actor); err == nil {
 		b.operator.apply(ctx, sale)

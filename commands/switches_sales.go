@@ -14,19 +14,25 @@ import (
 // flipAll turns a switch everywhere: what stops stands in the gate of every sale,
 // then the flip in the stream of switches, then in every sale.
 func (b *Switchboard) flipAll(ctx context.Context, f Flip, actor Actor) (SwitchState, error) {
-	now, err := b.look(ctx)
+	outcome, stops := f.Name.Stops()
+	stops = stops && f.On
+	held := stops && !b.known.Load().states[f.Name].On && b.holdKnown(ctx, outcome)
+	asked, cancel := askWithin(ctx, held)
+	now, err := b.look(asked)
+	cancel()
 	if err != nil {
-		return SwitchState{}, err
+		return SwitchState{}, unrecorded(held, err)
 	}
-	if outcome, stops := f.Name.Stops(); stops && f.On && !now.states[f.Name].On {
+	if stops && !now.states[f.Name].On {
 		if err := b.hold(ctx, outcome); err != nil {
-			return SwitchState{}, err
+			return SwitchState{}, unrecorded(held, err)
 		}
+		held = true
 	}
 	b.env.step("switches.after-hold")
 	now, err = b.record(ctx, f, actor)
 	if err != nil {
-		return SwitchState{}, err
+		return SwitchState{}, unrecorded(held, err)
 	}
 	b.env.step("switches.after-record")
 	if f.Name.OfSales() {
@@ -87,6 +93,11 @@ func (b *Switchboard) each(ctx context.Context, f func(FoldedSale) error) error 
 	if err != nil {
 		return err
 	}
+	return b.eachOf(sales, f)
+}
+
+// eachOf is each of these sales.
+func (b *Switchboard) eachOf(sales []FoldedSale, f func(FoldedSale) error) error {
 	var working sync.WaitGroup
 	var mu sync.Mutex
 	var faults []error
@@ -112,10 +123,8 @@ func (b *Switchboard) each(ctx context.Context, f func(FoldedSale) error) error 
 // hold stops every sale in the gate.
 func (b *Switchboard) hold(ctx context.Context, outcome domain.Outcome) error {
 	return b.each(ctx, func(sale FoldedSale) error {
-		for _, place := range Places(b.env.Store, sale.Sale) {
-			if err := b.operator.Gate.Hold(ctx, place, outcome); err != nil {
-				return fmt.Errorf("stop it in the gate: %w", err)
-			}
+		if err := b.operator.hold(ctx, sale.Sale, outcome); err != nil {
+			return fmt.Errorf("stop it in the gate: %w", err)
 		}
 		return nil
 	})
