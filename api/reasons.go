@@ -16,6 +16,10 @@ const (
 	wantWhole    = "want a whole number, written without fraction or exponent"
 	wantAmount   = "want a decimal amount as a text, such as \"19.90\""
 	wantCurrency = "want a currency of three capital letters, such as CNY"
+	// wantOnce is said of a header.
+	wantOnce = "want it once"
+	// wantSub is said to who shows a token that is good but for its sub.
+	wantSub = "The sub of this token cannot name a buyer: want 1 to 128 visible ASCII characters."
 )
 
 // humaReason is one form of what huma says of a field, and how we say it. What
@@ -109,6 +113,8 @@ var chinese = map[string]string{
 	unknownField:                             "不是已知的字段",
 	twice:                                    "重复出现",
 	missing:                                  "缺失",
+	wantOnce:                                 "只能出现一次",
+	digits.ReplaceAllString(wantSub, "#"):    "此令牌的 sub 不能作为买家标识：应为 # 至 # 个可见 ASCII 字符。",
 	wantWhole:                                "应为整数，不带小数或指数",
 	digits.ReplaceAllString(wantAmount, "#"): "应为文本形式的十进制金额，例如 \"#.#\"",
 	wantCurrency:                             "应为三个大写字母的货币代码，例如 CNY",
@@ -176,6 +182,7 @@ var chinese = map[string]string{
 	notHeardNow:   "消息未受理，请稍后重发。",
 	noneOfThisID:  "没有此编号的订单。",
 	stillRecorded: "订单仍在登记中，请稍后再试。",
+	stoppedNow:    "闸口已停止本节点所知的售卖，但尚未登记：请重复此操作，直至登记成功；若未登记，PostgreSQL 恢复应答数秒后将恢复售卖。",
 	"The address and the headers are over # KiB.":               "请求地址与请求头合计超过 # KiB。",
 	"It is still being recorded; please try again in a moment.": "订单仍在登记中，请稍后再试。",
 	"It is paid.":      "订单已支付。",
