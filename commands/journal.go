@@ -46,13 +46,16 @@ type Purchase struct {
 	TraceID string        `json:"trace,omitempty"`
 	Node    string        `json:"node,omitempty"`
 	Ticket  string        `json:"ticket,omitempty"`
+	// Limit is one that a promise, which was accepted before, is judged by where the
+	// terms in force have a lower one.
+	Limit int64 `json:"limit,omitempty"`
 }
 
 // EncodePurchase gives the bytes that a gate puts into an entry for r.
 func EncodePurchase(r Reservation) ([]byte, error) {
 	b, err := json.Marshal(Purchase{
 		Order: r.Order, Buyer: r.Buyer, Sale: r.Place.Sale, Bucket: r.Place.Bucket,
-		Lines: r.Lines, Key: r.Key, Body: r.BodyHash, TraceID: r.TraceID, Node: r.Node, Ticket: r.Ticket,
+		Lines: r.Lines, Key: r.Key, Body: r.BodyHash, TraceID: r.TraceID, Node: r.Node, Ticket: r.Ticket, Limit: r.Promised,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("encode purchase %s: %w", r.Order, err)

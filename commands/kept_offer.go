@@ -32,7 +32,7 @@ func (k *Kept) offer(ctx context.Context, lane int, purchases []keptPurchase) er
 			case states[i].Version > 0:
 				k.drop(lane, p.reservation.Order)
 			case !paused[sale]:
-				if paused[sale], err = k.offerOne(ctx, lane, p.reservation); err != nil {
+				if paused[sale], err = k.offerOne(ctx, lane, p); err != nil {
 					return err
 				}
 			}
@@ -43,10 +43,11 @@ func (k *Kept) offer(ctx context.Context, lane int, purchases []keptPurchase) er
 
 // offerOne asks the gate again under the same order id. paused: its sale sells
 // nothing now and may go on later; the order is kept until then.
-func (k *Kept) offerOne(ctx context.Context, lane int, r Reservation) (paused bool, err error) {
+func (k *Kept) offerOne(ctx context.Context, lane int, p keptPurchase) (paused bool, err error) {
 	asked, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	v, err := k.gate.Reserve(asked, r)
+	r := p.reservation
+	v, err := k.ask(asked, &r, p.entry.N > 0)
 	if err != nil {
 		return false, err
 	}
@@ -61,6 +62,23 @@ func (k *Kept) offerOne(ctx context.Context, lane int, r Reservation) (paused bo
 		return true, nil
 	}
 	return false, k.refused(asked, lane, r, v.Outcome)
+}
+
+// ask asks the gate for r. accepted: it was seen that the gate accepted it, and so it
+// is a promise by the window and the limit of then; any other is judged anew.
+func (k *Kept) ask(ctx context.Context, r *Reservation, accepted bool) (Verdict, error) {
+	r.Promised = 0
+	if accepted {
+		r.Promised = 1
+	}
+	v, err := k.gate.Reserve(ctx, *r)
+	if err != nil || v.Outcome != domain.LimitExceeded || !accepted || k.Promises == nil {
+		return v, err
+	}
+	if r.Promised, err = k.Promises.limit(ctx, r.Place.Sale); err != nil {
+		return Verdict{}, err
+	}
+	return k.gate.Reserve(ctx, *r)
 }
 
 // over tells whether a sale is over for good at a time of the gate's clock, so that

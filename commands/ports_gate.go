@@ -34,7 +34,11 @@ type Reservation struct {
 	// TicketInvalid where the caller knows that the ticket will not do, else 0.
 	Ticket      string
 	TicketFault domain.Outcome
-	TraceID     string
+	// Promised, above 0, says that the gate accepted this very order before, and forgot
+	// it. Then it does not matter that the sale is over, or who may buy now; a pause of
+	// a sale that goes on is waited for; and the limit is at least this one.
+	Promised int64
+	TraceID  string
 	// Node is the process that asks for its buyer, "" where it has no name.
 	Node string
 }

@@ -94,6 +94,19 @@ func (p *Promises) termsOf(ctx context.Context, sale FoldedSale) (domain.Terms, 
 	return terms, err
 }
 
+// limit gives the widest limit per buyer that a sale ever had.
+func (p *Promises) limit(ctx context.Context, id string) (int64, error) {
+	sale, err := p.Sales.Fold(ctx, id)
+	if err != nil {
+		return 0, err
+	}
+	terms, err := p.termsOf(ctx, sale)
+	if err != nil {
+		return 0, fmt.Errorf("read the limits that sale %s had: %w", id, err)
+	}
+	return terms.LimitPerBuyer, nil
+}
+
 // awaitRecorded waits until all that the gate has accepted by now is recorded, and
 // gives the lane's epoch. ErrUnresolved: it takes longer, or the lane is closed.
 func (p *Promises) awaitRecorded(ctx context.Context, lane int) (int64, error) {

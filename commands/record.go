@@ -47,6 +47,7 @@ func openPurchase(raw json.RawMessage, id domain.EntryID, body *EntryBody) accep
 	var err error
 	if a.Purchase, err = decodePurchase(raw); err == nil {
 		a.terms, err = checkRead(a.Purchase, body)
+		a.terms.LimitPerBuyer = max(a.terms.LimitPerBuyer, a.Limit)
 	}
 	if err != nil {
 		a.spoil(err)

@@ -48,6 +48,7 @@ type Case struct {
 	SkipLimit   bool
 	BodyHash    string
 	Lines       []Line
+	Promised    bool    // accepted before, and forgotten: the window was judged then
 	TicketState Outcome // Reserved when the ticket is fine or none is asked for
 }
 
@@ -85,6 +86,8 @@ func judgeSale(c *Case) Outcome {
 	switch {
 	case !c.Ready || slices.ContainsFunc(c.Lines, func(l Line) bool { return !c.Known[l.SKU] }):
 		return NotReady
+	case c.Promised && (c.Closed || !c.Now.Before(c.ClosesAt)):
+		return c.TicketState
 	case c.Closed:
 		return Ended
 	case c.Paused:
@@ -95,7 +98,7 @@ func judgeSale(c *Case) Outcome {
 		return Ended
 	case c.Waits:
 		return Paused
-	case !c.Eligible:
+	case !c.Eligible && !c.Promised:
 		return NotEligible
 	}
 	return c.TicketState

@@ -125,6 +125,9 @@ func (w *walk) buy(show *Show) {
 	}
 	r := w.Ask(show, oneOf(w, "buyer", "u", "v", "w"), quantities...)
 	r.Eligible = w.pick("eligible", 10) > 0
+	if w.pick("promised", 8) == 0 {
+		r.Promised = int64(1 + w.pick("limit of the promise", 6))
+	}
 	switch w.pick("ticket", 12) {
 	case 0:
 		r.TicketFault = oneOf(w, "fault of the ticket", domain.TicketRequired, domain.TicketInvalid)

@@ -42,6 +42,7 @@ func testReserve(t *testing.T, maker Maker) {
 	})
 	t.Run("an idempotency key meets its order, and another body is a mismatch", func(t *testing.T) { testKeys(t, maker) })
 	t.Run("answers keep their order of precedence", func(t *testing.T) { testPrecedence(t, maker) })
+	t.Run("a promise that the gate forgot outlives its sale", func(t *testing.T) { testPromise(t, maker) })
 	t.Run("opening is judged by the gate's clock", func(t *testing.T) { testOpening(t, maker) })
 	t.Run("a buyer whose order ended may buy again only where the sale says so", func(t *testing.T) { testRebuy(t, maker) })
 	t.Run("a gate that holds nothing answers not ready", func(t *testing.T) { testEmpty(t, maker) })

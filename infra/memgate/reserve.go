@@ -59,8 +59,9 @@ func (g *Gate) caseOf(l *lane, s *sale, r *commands.Reservation, now time.Time) 
 		Paused: s.fold.Halted() || s.hold == domain.Paused, Closed: s.fold.Ended() || s.hold == domain.Ended, Waits: !s.fold.MayOpen(),
 		OpensAt: micro(s.fold.Terms.OpensAt), ClosesAt: micro(s.fold.Terms.ClosesAt),
 		Eligible: r.Eligible, BodyHash: r.BodyHash, Lines: r.Lines, TicketState: s.ticketState(r),
-		Left: map[string]int64{}, Known: map[string]bool{},
+		Left: map[string]int64{}, Known: map[string]bool{}, Promised: r.Promised > 0,
 	}
+	c.Terms.LimitPerBuyer = max(c.Terms.LimitPerBuyer, r.Promised)
 	for _, sku := range items(r) {
 		stock := l.stockOf(r.Place, sku)
 		if !stock.isOpen() {

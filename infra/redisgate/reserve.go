@@ -140,13 +140,22 @@ func (g *Gate) reserveCall(lane int, batch []*ask) call {
 		if a.r.Key != "" {
 			key = "k:" + a.r.Key
 		}
-		c.args = append(c.args, gr.number, "o:"+a.r.Order, "b:"+a.r.Buyer, key, a.r.BodyHash, boolArg(a.r.Eligible), ticketArg(a.r), len(a.r.Lines))
+		c.args = append(c.args, gr.number, "o:"+a.r.Order, "b:"+a.r.Buyer, key, a.r.BodyHash, mayArg(a.r), ticketArg(a.r), len(a.r.Lines))
 		for _, l := range a.r.Lines {
 			c.args = append(c.args, gr.lines[l.SKU], l.Quantity)
 		}
 		c.args = append(c.args, a.blob)
 	}
 	return c
+}
+
+// mayArg gives what the script is told of the buyer: whether he may buy, or the limit
+// of a promise.
+func mayArg(r *commands.Reservation) string {
+	if r.Promised > 0 {
+		return strconv.FormatInt(-r.Promised, 10)
+	}
+	return boolArg(r.Eligible)
 }
 
 // ticketArg gives what the script is told of a ticket: its field, the outcome of

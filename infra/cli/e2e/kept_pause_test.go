@@ -182,7 +182,7 @@ func TestAnAcknowledgedOrderWhoseNodeIsGoneIsLostAfterThePause(t *testing.T) {
 }
 
 // TestAPauseThatOutlivesItsSaleKeepsNobodyWaiting: the sale is over by the gate's
-// clock, so no end of the pause would sell anything.
+// clock, so no end of the pause would sell anything; what was accepted before is kept.
 func TestAPauseThatOutlivesItsSaleKeepsNobodyWaiting(t *testing.T) {
 	t.Parallel()
 	terms := Terms(10)
@@ -202,6 +202,6 @@ func TestAPauseThatOutlivesItsSaleKeepsNobodyWaiting(t *testing.T) {
 		}
 		return nil
 	})
-	p.decided(t, p.full, domain.OrderStatusRejected)
+	p.decided(t, p.full, domain.OrderStatusPlaced)
 	StandingChecks(t, p.full, p.sale, p.accepted)
 }

@@ -2,7 +2,7 @@
 -- KEYS: lane, journal, then per group the sale's record and the stock hashes of its items.
 -- ARGV: token, number of groups, per group: quoted sale id, number of items, their names;
 --   then per purchase: group, o:order, b:buyer, k:key or '', body hash, '1' where the
---   buyer may buy, t:ticket or '' or the outcome of a ticket that will not do, number of lines, per line item and quantity, and the purchase as the journal carries it.
+--   buyer may buy, '0' where not, -limit for a promise that the gate forgot, t:ticket or '' or the outcome of a ticket that will not do, number of lines, per line item and quantity, and the purchase as the journal carries it.
 -- Answer: the clock, the entry's id, then per purchase an outcome, or 100 + place
 --   in the entry for what was taken, or {outcome, order, entry or time}.
 -- This is the hot path: strings and tables cost more than anything else here.
@@ -145,12 +145,16 @@ local function judge(at, group)
     if order then return 2, order, '' end
   end
   if not ready(group) then return -1 end
-  if sale.closed then return -4 end
-  if sale.paused then return -5 end
-  if now < sale.opens then return -3, '', int(sale.opens) end
-  if now >= sale.closes then return -4 end
-  if f.waits == '1' then return -5 end
-  if ARGV[at + ELIGIBLE] ~= '1' then return -6 end
+  local may = ARGV[at + ELIGIBLE]
+  local promised = may ~= '1' and may ~= '0' and -num[may]
+  if not promised or not sale.closed and now < sale.closes then
+    if sale.closed then return -4 end
+    if sale.paused then return -5 end
+    if now < sale.opens then return -3, '', int(sale.opens) end
+    if now >= sale.closes then return -4 end
+    if f.waits == '1' then return -5 end
+    if may == '0' then return -6 end
+  end
   local ticket = ARGV[at + TICKET]
   if ticket ~= '' then
     if sub(ticket, 1, 2) ~= 't:' then return tonumber(ticket) end
@@ -160,7 +164,7 @@ local function judge(at, group)
   local units = list and net_units(group, list) or 0
   local last = at + LINES + 2 * num[ARGV[at + COUNT]] - 1
   for l = at + LINES, last, 2 do units = units + num[ARGV[l + 1]] end
-  if units > sale.limit then return -2 end
+  if units > sale.limit and units > (promised or 0) then return -2 end
   for l = at + LINES, last, 2 do
     if group.items[ARGV[l]].left < num[ARGV[l + 1]] then return 0 end
   end
