@@ -19,6 +19,8 @@ const documentIntro = `A flash-sale engine: many buyers, few units, nobody sold 
 Times are RFC 3339 with a zone, ids are strings, money is a decimal string and a currency. Every answer carries X-Trace-Id;
 a traceparent that comes in is continued. Every refusal and every error is application/problem+json with a code that never
 changes and a detail in the language of Accept-Language (en, zh). A JSON body has at most 16 KiB and no unknown fields.
+Who buys is named by the sub of the bearer token: 1 to 128 visible ASCII characters, told apart by case; a good token with
+another sub is 401 and told so, and so is a request with several Authorization headers.
 HEAD is answered as GET is, without the body; another method than those of a path is 405 method_not_allowed, with Allow.
 Any request may meet 431 (address and headers over 32 KiB), 408 (a body that
 takes more than 5 s to arrive) or 500. What is no HTTP request that we can read (a malformed request line, address or header,

@@ -110,11 +110,14 @@ func (s *Server) admit(c echo.Context, a access, asked *call) error {
 	if a == public {
 		return nil
 	}
-	token, ok := bearer(c.Request().Header.Get(echo.HeaderAuthorization))
+	token, ok := bearer(c.Request().Header)
 	if !ok {
 		return refuse(domain.CodeUnauthenticated)
 	}
 	caller, err := s.Verifier.Verify(c.Request().Context(), token)
+	if errors.Is(err, ErrBuyer) {
+		return &refusal{Problem: domain.Problem{Code: domain.CodeUnauthenticated}, says: wantSub}
+	}
 	if err != nil {
 		return refuse(domain.CodeUnauthenticated)
 	}

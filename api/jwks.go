@@ -1,7 +1,12 @@
 package api
 
 import (
+	"bytes"
 	"context"
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/rsa"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -22,19 +27,39 @@ import (
 // ever read, how often we read anyhow, and what one reading may take.
 const (
 	unknownKeyWait  = 100 * time.Millisecond
-	unknownKeyEvery = 10 * time.Second
+	unknownKeyEvery = 2 * time.Second
 	firstKeysEvery  = time.Second
 	refreshEvery    = 5 * time.Minute
 	jwksTimeout     = 5 * time.Second
 	maxJWKS         = 1 << 20
 )
 
+// minRSA is the length of an RSA key in bits below which it could be broken.
+const minRSA = 2048
+
+// JWKS is where the public keys of an issuer of tokens are, and what its tokens say.
+type JWKS struct {
+	URL string
+	// Issuer and Audience are what the tokens' iss is and their aud holds; with "" that
+	// is not looked at.
+	Issuer, Audience string
+}
+
+// jwksMethods are the algorithms of tokens that are signed with a key of a JWKS.
+var jwksMethods = []string{"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"}
+
+// keySet is the usable keys of one reading, with their text.
+type keySet struct {
+	keyfunc.Keyfunc
+	text []byte
+}
+
 // jwks verifies with the keys of an address.
 type jwks struct {
 	tokens
 	url  string
 	log  *slog.Logger
-	keys atomic.Pointer[keyfunc.Keyfunc] // nil until they were read once
+	keys atomic.Pointer[keySet] // nil until they were read once
 	// wanted asks the reader to read; round is closed when it has.
 	wanted chan struct{}
 	mu     sync.Mutex
@@ -42,17 +67,22 @@ type jwks struct {
 }
 
 // JWKSVerifier verifies tokens signed with the keys at a JWKS address. Keys are
-// read again every 5 minutes and, at most every 10 s, when a token names one that
-// is not known; no request waits longer than 100 ms for that. It starts also
+// read again every 5 minutes and, at most every 2 s, when a token names one that
+// is not known; no request waits longer than 100 ms for that. An answer without a
+// usable key counts as none: the keys that were read before go on. It starts also
 // while the address is away, which is tried again every second: until then nobody
 // is signed in, and Ready says so. Reading ends with ctx.
-func JWKSVerifier(ctx context.Context, url string, log *slog.Logger, now func() time.Time) (Verifier, error) {
-	j := &jwks{url: url, log: log, wanted: make(chan struct{}, 1), round: make(chan struct{})}
-	j.tokens = tokens{
-		parser: parser(now, "RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"),
-		keys:   j.find, now: now,
+func JWKSVerifier(ctx context.Context, from JWKS, log *slog.Logger, now func() time.Time) (Verifier, error) {
+	j := &jwks{url: from.URL, log: log, wanted: make(chan struct{}, 1), round: make(chan struct{})}
+	var more []jwt.ParserOption
+	if from.Issuer != "" {
+		more = append(more, jwt.WithIssuer(from.Issuer))
 	}
-	if _, err := http.NewRequest(http.MethodGet, url, nil); err != nil {
+	if from.Audience != "" {
+		more = append(more, jwt.WithAudience(from.Audience))
+	}
+	j.tokens = tokens{parser: parser(now, jwksMethods, more...), keys: j.find, now: now}
+	if _, err := http.NewRequest(http.MethodGet, from.URL, nil); err != nil {
 		return nil, fmt.Errorf("read the keys for tokens: %w", err)
 	}
 	j.read(ctx)
@@ -99,7 +129,7 @@ func (j *jwks) known(ctx context.Context, t *jwt.Token) (any, error) {
 	if keys == nil {
 		return nil, j.Ready(ctx)
 	}
-	return (*keys).KeyfuncCtx(ctx)(t)
+	return keys.KeyfuncCtx(ctx)(t)
 }
 
 // keepReading reads when the time has come or somebody wants it, until ctx ends.
@@ -129,14 +159,18 @@ func (j *jwks) keepReading(ctx context.Context) {
 	}
 }
 
-// read reads the keys; what was read before stays when that fails.
+// read reads the keys; what was read before stays when that fails. Tokens that were
+// verified are forgotten only with the keys: who makes up unknown keys cannot make us
+// verify the tokens of all others anew.
 func (j *jwks) read(ctx context.Context) {
 	keys, err := j.fetch(ctx)
-	if err == nil {
-		j.keys.Store(&keys)
-		j.seen.forget()
-	} else if ctx.Err() == nil {
+	before := j.keys.Load()
+	switch {
+	case err != nil && ctx.Err() == nil:
 		j.log.Warn("keys for tokens not read", "error", err)
+	case err == nil && (before == nil || !bytes.Equal(before.text, keys.text)):
+		j.keys.Store(keys)
+		j.seen.forget()
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -144,7 +178,7 @@ func (j *jwks) read(ctx context.Context) {
 	j.round = make(chan struct{})
 }
 
-func (j *jwks) fetch(ctx context.Context) (keyfunc.Keyfunc, error) {
+func (j *jwks) fetch(ctx context.Context) (*keySet, error) {
 	ctx, cancel := context.WithTimeout(ctx, jwksTimeout)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, j.url, nil)
@@ -163,22 +197,24 @@ func (j *jwks) fetch(ctx context.Context) (keyfunc.Keyfunc, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the keys: %w", err)
 	}
-	return usableKeys(raw)
+	return usableKeys(ctx, raw)
 }
 
-// usableKeys leaves out the keys of a set that are of no kind we know: one such
-// key must not keep all others from being used.
-func usableKeys(raw []byte) (keyfunc.Keyfunc, error) {
+var errNoKey = errors.New("no key in the answer can verify a token")
+
+// usableKeys leaves out the keys of a set that verify no token of ours: one such key
+// must not keep all others from being used. A set without any other is an error.
+func usableKeys(ctx context.Context, raw []byte) (*keySet, error) {
 	var set struct {
 		Keys []json.RawMessage `json:"keys"`
 	}
 	if err := json.Unmarshal(raw, &set); err != nil {
 		return nil, fmt.Errorf("understand the keys: %w", err)
 	}
-	set.Keys = slices.DeleteFunc(set.Keys, func(key json.RawMessage) bool {
-		_, err := keyfunc.NewJWKJSON(key)
-		return err != nil
-	})
+	set.Keys = slices.DeleteFunc(set.Keys, func(key json.RawMessage) bool { return !usable(ctx, key) })
+	if len(set.Keys) == 0 {
+		return nil, fmt.Errorf("understand the keys: %w", errNoKey)
+	}
 	kept, err := json.Marshal(set)
 	if err != nil {
 		return nil, fmt.Errorf("understand the keys: %w", err)
@@ -187,5 +223,34 @@ func usableKeys(raw []byte) (keyfunc.Keyfunc, error) {
 	if err != nil {
 		return nil, fmt.Errorf("understand the keys: %w", err)
 	}
-	return keys, nil
+	return &keySet{Keyfunc: keys, text: kept}, nil
+}
+
+// usable tells whether a key is one to verify tokens with: of a kind we know, long
+// enough, and not said to be for anything else.
+func usable(ctx context.Context, key json.RawMessage) bool {
+	alone, err := keyfunc.NewJWKJSON(key)
+	if err != nil {
+		return false
+	}
+	all, err := alone.Storage().KeyReadAll(ctx)
+	if err != nil || len(all) != 1 {
+		return false
+	}
+	says := all[0].Marshal()
+	if (says.USE != "" && says.USE != "sig") || (len(says.KEYOPS) > 0 && !slices.Contains(says.KEYOPS, "verify")) ||
+		(says.ALG != "" && !slices.Contains(jwksMethods, says.ALG.String())) {
+		return false
+	}
+	public := all[0].Key()
+	if private, ok := public.(crypto.Signer); ok {
+		public = private.Public()
+	}
+	switch k := public.(type) {
+	case *rsa.PublicKey:
+		return k.N.BitLen() >= minRSA
+	case *ecdsa.PublicKey, ed25519.PublicKey:
+		return true
+	}
+	return false
 }

@@ -103,7 +103,10 @@ func (s *Server) readPurchase(c echo.Context) (commands.PurchaseRequest, error) 
 	if err != nil {
 		return commands.PurchaseRequest{}, err
 	}
-	req := commands.PurchaseRequest{Lines: lines, Ticket: ticketOf(c.Request().Header)}
+	req := commands.PurchaseRequest{Lines: lines}
+	if req.Ticket, err = ticketOf(c.Request().Header); err != nil {
+		return commands.PurchaseRequest{}, err
+	}
 	if req.IdempotencyKey, err = idempotencyKey(c.Request().Header); err != nil {
 		return commands.PurchaseRequest{}, err
 	}

@@ -100,14 +100,14 @@ func (s *Server) challenge(ctx context.Context, in *challengeRequest) (*challeng
 }
 
 // ticketOf gives the ticket that came with a purchase, "" without one. What is
-// none, or is there twice, is left for the command to refuse in its order.
-func ticketOf(h http.Header) string {
+// none is left for the command to refuse in its order.
+func ticketOf(h http.Header) (string, error) {
 	values := h[headerTicket]
 	switch len(values) {
 	case 0:
-		return ""
+		return "", nil
 	case 1:
-		return values[0]
+		return values[0], nil
 	}
-	return "several"
+	return "", wrong(domain.FieldError{Field: headerTicket, Reason: wantOnce})
 }

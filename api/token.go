@@ -3,12 +3,17 @@ package api
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"net/http"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
+	"github.com/labstack/echo/v4"
 
 	"seckill/domain"
 )
@@ -25,7 +30,8 @@ const RoleAdmin = "admin"
 
 // Verifier tells who a bearer token was signed for.
 type Verifier interface {
-	// Verify gives the caller of a token. Any error means: not signed in.
+	// Verify gives the caller of a token. Any error means: not signed in; ErrBuyer
+	// that the token itself is good.
 	Verify(ctx context.Context, token string) (Caller, error)
 }
 
@@ -34,6 +40,31 @@ type claims struct {
 	Role string `json:"role,omitempty"`
 	Tier string `json:"tier,omitempty"`
 	jwt.RegisteredClaims
+}
+
+// claimNames are the names of claims that we read.
+var claimNames = [...]string{"sub", "role", "tier", "iss", "aud", "exp", "nbf", "iat", "jti"}
+
+// UnmarshalJSON reads claims by their exact names: Sub is another claim than sub,
+// and none that we read.
+func (c *claims) UnmarshalJSON(raw []byte) error {
+	var named map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &named); err != nil {
+		return err
+	}
+	others := len(named)
+	maps.DeleteFunc(named, func(name string, _ json.RawMessage) bool {
+		return !slices.Contains(claimNames[:], name) &&
+			slices.ContainsFunc(claimNames[:], func(ours string) bool { return strings.EqualFold(ours, name) })
+	})
+	if len(named) < others {
+		var err error
+		if raw, err = json.Marshal(named); err != nil {
+			return err
+		}
+	}
+	type plain claims
+	return json.Unmarshal(raw, (*plain)(c))
 }
 
 // tokens verifies with one way to find keys.
@@ -55,16 +86,31 @@ func SecretVerifier(secret []byte, now func() time.Time) (Verifier, error) {
 	}
 	key := func(*jwt.Token) (any, error) { return secret, nil }
 	return &tokens{
-		parser: parser(now, "HS256"), now: now,
+		parser: parser(now, []string{"HS256"}), now: now,
 		keys: func(context.Context) jwt.Keyfunc { return key },
 	}, nil
 }
 
-func parser(now func() time.Time, methods ...string) *jwt.Parser {
-	return jwt.NewParser(jwt.WithValidMethods(methods), jwt.WithExpirationRequired(), jwt.WithTimeFunc(now))
+func parser(now func() time.Time, methods []string, more ...jwt.ParserOption) *jwt.Parser {
+	return jwt.NewParser(append(more, jwt.WithValidMethods(methods), jwt.WithExpirationRequired(),
+		jwt.WithStrictDecoding(), jwt.WithTimeFunc(now))...)
 }
 
-var errBuyer = errors.New("the token's sub cannot name a buyer")
+// ErrBuyer is the error of a token that is good and whose sub cannot name a buyer.
+var ErrBuyer = errors.New("the token's sub cannot name a buyer")
+
+// errCritical refuses a token as RFC 7515 wants it: we understand no extension.
+var errCritical = errors.New("the token's header has crit")
+
+// uncritical finds no key for a token that has to be understood in ways we do not know.
+func uncritical(find jwt.Keyfunc) jwt.Keyfunc {
+	return func(t *jwt.Token) (any, error) {
+		if _, critical := t.Header["crit"]; critical {
+			return nil, errCritical
+		}
+		return find(t)
+	}
+}
 
 // Verify checks signature, algorithm, times and sub. A token that was verified
 // before by the same keys is only looked at for its expiry.
@@ -75,11 +121,11 @@ func (t *tokens) Verify(ctx context.Context, token string) (Caller, error) {
 		return caller, nil
 	}
 	var c claims
-	if _, err := t.parser.ParseWithClaims(token, &c, t.keys(ctx)); err != nil {
+	if _, err := t.parser.ParseWithClaims(token, &c, uncritical(t.keys(ctx))); err != nil {
 		return Caller{}, fmt.Errorf("verify token: %w", err)
 	}
 	if !domain.ValidBuyer(c.Subject) {
-		return Caller{}, errBuyer
+		return Caller{}, ErrBuyer
 	}
 	caller = Caller{Buyer: c.Subject, Role: c.Role, Tier: c.Tier}
 	t.seen.put(digest, keys, seenToken{caller: caller, until: c.ExpiresAt.Time})
@@ -103,10 +149,15 @@ func SignToken(secret []byte, buyer, role, tier string, ttl time.Duration) (stri
 	return signed, nil
 }
 
-// bearer takes the token out of an Authorization header; the scheme is read in
-// any case.
-func bearer(header string) (string, bool) {
+// bearer takes the token out of the one Authorization header: of several, whoever
+// stands before us may have looked at another one. The scheme is read in any case.
+func bearer(h http.Header) (string, bool) {
 	const scheme = "bearer "
+	values := h[echo.HeaderAuthorization]
+	if len(values) != 1 {
+		return "", false
+	}
+	header := values[0]
 	if len(header) <= len(scheme) || !strings.EqualFold(header[:len(scheme)], scheme) {
 		return "", false
 	}

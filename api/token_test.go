@@ -53,6 +53,11 @@ func TestOnlyATokenOfOursThatIsStillGoodSignsIn(t *testing.T) {
 		"another algorithm":     "Bearer " + signed(t, jwt.SigningMethodHS512, testSecret, jwt.MapClaims{"sub": "b", "exp": soon}),
 		"no algorithm":          "Bearer " + signed(t, jwt.SigningMethodNone, jwt.UnsafeAllowNoneSignatureType, jwt.MapClaims{"sub": "b", "exp": soon}),
 		"changed after signing": "Bearer " + good[:len(good)-2] + "xx",
+		"a loose last letter":   "Bearer " + loose(good),
+		"sub in capitals":       "Bearer " + signed(t, hs, testSecret, jwt.MapClaims{"Sub": "b", "SUB": "b", "exp": soon}),
+		"exp in capitals":       "Bearer " + signed(t, hs, testSecret, jwt.MapClaims{"sub": "b", "Exp": soon}),
+		"an extension we must understand": "Bearer " + withHeader(t, jwt.NewWithClaims(hs, jwt.MapClaims{"sub": "b", "exp": soon}),
+			testSecret, "crit", []string{"b64"}),
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := h.buy(oneShoe, "Authorization", header)
@@ -62,6 +67,77 @@ func TestOnlyATokenOfOursThatIsStillGoodSignsIn(t *testing.T) {
 				t.Error("WWW-Authenticate is missing")
 			}
 		})
+	}
+}
+
+// loose gives a token the bits at its end that a lenient reader ignores.
+func loose(token string) string {
+	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+	last := strings.IndexByte(letters, token[len(token)-1])
+	return token[:len(token)-1] + letters[last^1:][:1]
+}
+
+func withHeader(t *testing.T, token *jwt.Token, key any, name string, value any) string {
+	t.Helper()
+	token.Header[name] = value
+	text, err := token.SignedString(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+func TestARoleInCapitalsIsNoRole(t *testing.T) {
+	v, err := SecretVerifier(testSecret, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	token := signed(t, jwt.SigningMethodHS256, testSecret, jwt.MapClaims{"sub": "b", "Sub": "c", "Role": "admin", "TIER": "gold", "exp": time.Now().Add(time.Hour).Unix()})
+	if got, err := v.Verify(t.Context(), token); err != nil || got != (Caller{Buyer: "b"}) {
+		t.Errorf("got %+v, %v; want b, and neither role nor tier", got, err)
+	}
+}
+
+func TestAGoodTokenWhoseSubNamesNoBuyerIsToldSo(t *testing.T) {
+	h := newHouse(t, nil)
+	for language, want := range map[string]string{"en": wantSub, "zh": "此令牌的 sub 不能作为买家标识：应为 1 至 128 个可见 ASCII 字符。"} {
+		for secret, told := range map[string]bool{string(testSecret): true, "another secret, quite long": false} {
+			token := signed(t, jwt.SigningMethodHS256, []byte(secret), jwt.MapClaims{"sub": "with space", "exp": time.Now().Add(time.Hour).Unix()})
+			doc := h.buy(oneShoe, "Authorization", "Bearer "+token, "Accept-Language", language).problem(401, domain.CodeUnauthenticated)
+			if (doc["detail"] == want) != told {
+				t.Errorf("got %q in %s; whether it is told of its sub: want %t", doc["detail"], language, told)
+			}
+		}
+	}
+}
+
+func TestAHeaderThatSaysWhoMayBuyIsReadOnceOnly(t *testing.T) {
+	h := newHouse(t, nil)
+	good := "Bearer " + tokenOf(t, "b", "")
+	for name, c := range map[string]struct {
+		header http.Header
+		status int
+	}{
+		"one token":    {http.Header{"Authorization": {good}}, http.StatusAccepted},
+		"two tokens":   {http.Header{"Authorization": {good, "Bearer " + tokenOf(t, "c", "")}}, http.StatusUnauthorized},
+		"one twice":    {http.Header{"Authorization": {good, good}}, http.StatusUnauthorized},
+		"an empty one": {http.Header{"Authorization": {good, ""}}, http.StatusUnauthorized},
+		"two tickets":  {http.Header{"Authorization": {good}, headerTicket: {"a", "a"}}, http.StatusUnprocessableEntity},
+	} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, h.url+"/api/v1/sales/"+testSale+"/purchases", strings.NewReader(oneShoe))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header = c.header
+		r.Header.Set("Content-Type", "application/json")
+		got, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got.Body.Close()
+		if got.StatusCode != c.status {
+			t.Errorf("%s: got status %d, want %d", name, got.StatusCode, c.status)
+		}
 	}
 }
 
@@ -108,7 +184,7 @@ func TestATokenSignedWithAKeyOfTheJWKSSignsIn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, err := JWKSVerifier(t.Context(), jwksServer(t, "k1", public, nil).URL, slog.New(slog.DiscardHandler), time.Now)
+	v, err := JWKSVerifier(t.Context(), JWKS{URL: jwksServer(t, "k1", public, nil).URL}, slog.New(slog.DiscardHandler), time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +219,7 @@ func TestAnUnknownKeyHoldsNoRequestLong(t *testing.T) {
 	defer cancel()
 	never := make(chan struct{})
 	defer close(never)
-	v, err := JWKSVerifier(ctx, jwksServer(t, "k1", public, never).URL, slog.New(slog.DiscardHandler), time.Now)
+	v, err := JWKSVerifier(ctx, JWKS{URL: jwksServer(t, "k1", public, never).URL}, slog.New(slog.DiscardHandler), time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,7 +256,7 @@ func TestAVerifierWhoseKeysWereNeverReadIsNotReady(t *testing.T) {
 		http.Redirect(w, r, keys.URL, http.StatusFound)
 	}))
 	t.Cleanup(front.Close)
-	v, err := JWKSVerifier(t.Context(), front.URL, slog.New(slog.DiscardHandler), time.Now)
+	v, err := JWKSVerifier(t.Context(), JWKS{URL: front.URL}, slog.New(slog.DiscardHandler), time.Now)
 	if err != nil {
 		t.Fatalf("while the address is away: %v, want a verifier", err)
 	}

@@ -50,8 +50,8 @@ func archived(err error) bool { return errors.Is(err, pgstore.ErrArchived) }
 // verifier checks tokens by a JWKS, which is read until ctx ends, or by the
 // secret.
 func (c console) verifier(ctx context.Context, log *slog.Logger) (api.Verifier, error) {
-	if c.settings.JWKSURL != "" && c.settings.JWTSecret == "" {
-		return api.JWKSVerifier(ctx, c.settings.JWKSURL, log, time.Now)
+	if s := c.settings; s.JWKSURL != "" {
+		return api.JWKSVerifier(ctx, api.JWKS{URL: s.JWKSURL, Issuer: s.JWTIssuer, Audience: s.JWTAudience}, log, time.Now)
 	}
 	secret, err := signingSecret(c.settings)
 	if err != nil {

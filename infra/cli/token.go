@@ -45,7 +45,7 @@ func signingSecret(s config.Settings) ([]byte, error) {
 	case s.JWTSecret != "":
 		return []byte(string(s.JWTSecret)), nil
 	case s.JWKSURL != "":
-		return nil, usage("tokens are signed by the issuer whose keys are at the JWKS URL, not here: set SECKILL_JWT_SECRET to sign them yourself")
+		return nil, usage("tokens are signed by the issuer whose keys are at the JWKS URL, not here: set SECKILL_JWT_SECRET in its place to sign them yourself")
 	}
 	secret, err := embedded.Secret(s.DataDir)
 	if err != nil {

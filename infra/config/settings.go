@@ -42,7 +42,10 @@ type Settings struct {
 	Admission Admission `embed:""`
 
 	JWTSecret Secret `name:"jwt-secret" env:"SECKILL_JWT_SECRET" placeholder:"TEXT" help:"Secret of the tokens' signatures. Without it and without a JWKS URL a random one is made once in the data folder."`
-	JWKSURL   string `name:"jwks-url" env:"SECKILL_JWKS_URL" placeholder:"URL" help:"Where the public keys of the tokens' issuer are."`
+	JWKSURL   string `name:"jwks-url" env:"SECKILL_JWKS_URL" placeholder:"URL" help:"Where the public keys of the tokens' issuer are, in the place of a secret."`
+	// JWTIssuer and JWTAudience are empty when they are not looked at.
+	JWTIssuer   string `name:"jwt-issuer" env:"SECKILL_JWT_ISSUER" placeholder:"TEXT" help:"With a JWKS URL: what iss of every token must be. Default: anything."`
+	JWTAudience string `name:"jwt-audience" env:"SECKILL_JWT_AUDIENCE" placeholder:"TEXT" help:"With a JWKS URL: what aud of every token must hold. Default: anything."`
 
 	PaymentProviders []string `name:"payment-providers" env:"SECKILL_PAYMENT_PROVIDERS" placeholder:"NAME=URL,…" help:"Payment providers, and where each is paid: {order}, {amount} and {currency} stand in the URL for what they name."`
 	PaymentSecrets   Secret   `name:"payment-secrets" env:"SECKILL_PAYMENT_SECRETS" placeholder:"NAME=TEXT,…" help:"Secrets that sign the messages of these providers; several of one name all hold, so that they can be changed. Without both and on a private database there is one provider, simulator, with a random secret made once in the data folder."`

@@ -150,6 +150,23 @@ func TestARedisOfSeveralAddressesIsRefused(t *testing.T) {
 	}
 }
 
+func TestWhoSignsTokensIsSaidOnce(t *testing.T) {
+	clean(t)
+	for want, args := range map[string][]string{
+		"SECKILL_JWT_SECRET and SECKILL_JWKS_URL are both set": {"--jwt-secret", "geheim", "--jwks-url", "https://issuer/keys"},
+		"SECKILL_JWT_ISSUER is set, but":                       {"--jwt-secret", "geheim", "--jwt-issuer", "https://issuer"},
+		"SECKILL_JWT_AUDIENCE is set, but":                     {"--jwt-audience", "shop"},
+	} {
+		if _, err := Load(args); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "geheim") {
+			t.Errorf("%v: got %v, want %q and no secret", args, err, want)
+		}
+	}
+	s := load(t, "--jwks-url", "https://issuer/keys", "--jwt-issuer", "https://issuer", "--jwt-audience", "shop")
+	if s.JWTIssuer != "https://issuer" || s.JWTAudience != "shop" {
+		t.Errorf("got issuer %q and audience %q", s.JWTIssuer, s.JWTAudience)
+	}
+}
+
 func TestGoodSettingsAreAccepted(t *testing.T) {
 	clean(t)
 	for _, args := range [][]string{

@@ -44,8 +44,7 @@ func (s Settings) Validate() error {
 	p.check(s.AdminAddr == "" || s.AdminAddr != s.HTTPAddr || strings.HasSuffix(s.AdminAddr, ":0"),
 		"SECKILL_ADMIN_ADDR must not be the address of SECKILL_HTTP_ADDR: leave it out to serve operators there.")
 	p.check(s.Node == "" || nodeForm.MatchString(s.Node), "SECKILL_NODE must have at most 64 letters, digits, dots, dashes and underscores.")
-	p.check(s.JWKSURL == "" || hasScheme(s.JWKSURL, "https", "http"),
-		"SECKILL_JWKS_URL must be an address that begins with https:// or http://.")
+	p.tokens(s)
 	p.payments(s)
 	p.deadlines(s.Deadlines)
 	p.admission(s.Admission)
@@ -65,6 +64,18 @@ func (s Settings) Validate() error {
 		return &InvalidError{Problems: p}
 	}
 	return nil
+}
+
+// tokens refuses two issuers of tokens: it must not be guessed which one is meant.
+func (p *problems) tokens(s Settings) {
+	p.check(s.JWKSURL == "" || hasScheme(s.JWKSURL, "https", "http"),
+		"SECKILL_JWKS_URL must be an address that begins with https:// or http://.")
+	p.check(s.JWKSURL == "" || s.JWTSecret == "",
+		"SECKILL_JWT_SECRET and SECKILL_JWKS_URL are both set: set the one of who signs the tokens, and leave the other out.")
+	p.check(s.JWTIssuer == "" || s.JWKSURL != "",
+		"SECKILL_JWT_ISSUER is set, but SECKILL_JWKS_URL is not: it is for tokens of an issuer with a JWKS.")
+	p.check(s.JWTAudience == "" || s.JWKSURL != "",
+		"SECKILL_JWT_AUDIENCE is set, but SECKILL_JWKS_URL is not: it is for tokens of an issuer with a JWKS.")
 }
 
 // topicForm is what Kafka takes as the name of a topic.

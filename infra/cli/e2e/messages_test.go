@@ -35,6 +35,7 @@ func TestWhatCannotWorkIsToldInOneSentence(t *testing.T) {
 		"no Redis":               {append(rig, "SECKILL_REDIS_URL=redis://:secret@"+nobody+"/0"), []string{"serve"}, 1, "Redis at " + nobody},
 		"a schema that is not":   {append(rig, "SECKILL_NAMESPACE=nowhere"), []string{"serve"}, 1, "seckill migrate up"},
 		"a guessable secret":     {append(rig, "SECKILL_JWT_SECRET=short"), []string{"serve"}, 2, "SECKILL_JWT_SECRET"},
+		"two signers of tokens":  {append(rig, "SECKILL_JWKS_URL=https://issuer/keys"), []string{"serve"}, 2, "are both set"},
 		"a backward range":       {rig, []string{"replay", "--from", "5", "--to", "3"}, 2, "--from"},
 		"a time without a zone":  {rig, []string{"sale", "create", "--sku", "a", "--stock", "1", "--opens-at", "2026-11-11T00:00:00"}, 2, "--opens-at"},
 		"an item that cannot be": {rig, []string{"sale", "create", "--sku", "a b", "--stock", "1"}, 2, "--sku"},
@@ -74,7 +75,7 @@ func TestServeStartsWithoutItsJWKSAndIsNotReadyUntilItWasRead(t *testing.T) {
 			w.WriteHeader(http.StatusBadGateway)
 			return
 		}
-		_, _ = w.Write([]byte(`{"keys":[]}`)) // to a server that may have gone
+		_, _ = w.Write([]byte(`{"keys":[{"kty":"OKP","crv":"Ed25519","kid":"k","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}]}`)) // to a server that may have gone
 	}))
 	t.Cleanup(issuer.Close)
 	child := NewChild(t, ChildOptions{Env: append(NewRig(t).Settings(t), "SECKILL_JWT_SECRET=", "SECKILL_JWKS_URL="+issuer.URL)})

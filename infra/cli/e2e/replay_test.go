@@ -129,7 +129,7 @@ func TestB56AndB78ReplayRepeatsNothingAndSaysTheSameEachTime(t *testing.T) {
 
 	world := map[string]*counter{"gate": newCounter(t), "broker": newCounter(t), "payment": newCounter(t), "mail": newCounter(t)}
 	env := append(r.Settings(t), "SECKILL_REDIS_URL=redis://"+world["gate"].addr+"/0", "SECKILL_CACHE_REDIS_URL=redis://"+world["gate"].addr+"/0",
-		"SECKILL_KAFKA_BROKERS="+world["broker"].addr, "SECKILL_JWKS_URL=http://"+world["payment"].addr, "OTEL_EXPORTER_OTLP_ENDPOINT=http://"+world["mail"].addr)
+		"SECKILL_KAFKA_BROKERS="+world["broker"].addr, "SECKILL_JWT_SECRET=", "SECKILL_JWKS_URL=http://"+world["payment"].addr, "OTEL_EXPORTER_OTLP_ENDPOINT=http://"+world["mail"].addr)
 	before := tables(t, r)
 	for name, args := range map[string][]string{
 		"events as JSON": {"--json"}, "events as CSV": {"--csv"}, "events as text": {"--sale", sale}, "a part": {"--from", "400", "--to", "800", "--json"},
