@@ -132,8 +132,9 @@ type orderBook struct {
 	gate    told
 	bucket  int16
 	listed  bool
-	// byList: nobody but the gate's list has said yet who the buyer is.
-	byList bool
+	// byList: nobody but the gate's list has said yet who the buyer is. mixed: what was
+	// seen tells different buyers.
+	byList, mixed bool
 	// counted is the item whose hold was added last, counted from 1: a scan may give
 	// one twice.
 	counted uint8

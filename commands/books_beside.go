@@ -43,6 +43,7 @@ func (b *books) scanned(place domain.Place, page OrdersPage) {
 	for _, s := range page.Orders {
 		o := b.order(s.Order)
 		o.gate.letter, o.bucket = letterOf(s.State), int16(place.Bucket)
+		o.mixed = o.mixed || (o.buyer != "" && s.Buyer != "" && o.buyer != s.Buyer)
 		if o.buyer == "" {
 			o.buyer = s.Buyer
 		}
@@ -76,6 +77,7 @@ func (b *books) held(place domain.Place, holds []ScannedHold, item uint8) {
 		}
 		o.counted, o.bucket = item, int16(place.Bucket)
 		o.gate.held += int32(h.Quantity)
+		o.mixed = o.mixed || (o.buyer != "" && o.buyer != h.Buyer)
 		if o.buyer == "" {
 			o.buyer = h.Buyer
 		}
@@ -91,7 +93,7 @@ func (o *orderBook) suspect() bool {
 	switch {
 	case o.then.letter != 0:
 		listed := o.listed || o.gate.letter == letterRefused
-		return (o.gate != o.then && o.gate != o.now) || !listed
+		return (o.gate != o.then && o.gate != o.now) || !listed || o.mixed
 	case o.status.domain() == domain.OrderStatusRejected:
 		return o.now.letter == 0 && (o.gate.held > 0 || o.gate.letter == letterAccepted || o.gate.letter == letterEnded)
 	case o.status != 0:

@@ -36,6 +36,7 @@ func (b *books) firstOf(o *orderBook, r *eventstore.Record, state domain.Order, 
 	if o.byList && o.buyer != state.BuyerID {
 		b.lists[state.ID] = append(b.lists[state.ID], o.buyer)
 	}
+	o.mixed = o.mixed || (o.buyer != "" && o.buyer != state.BuyerID)
 	o.byList = false
 	o.buyer, o.placed, o.bucket = state.BuyerID, state.Status == domain.OrderStatusPlaced, int16(state.Bucket)
 	o.units = lineUnits(state)

@@ -98,7 +98,7 @@ func (f *Finder) Find(ctx context.Context, buyer, id string) (OrderAnswer, error
 		return f.fromGate(ctx, ref, queued)
 	case f.Holds != nil && f.Holds(ref.ID):
 		f.Env.Log.Warn("order told as queued without the log", "order_id", ref.ID, "buyer_id", buyer, "error", err)
-		return queued.waitingFor(domain.WaitingForLog), nil
+		return f.asAccepted(ctx, ref, queued.waitingFor(domain.WaitingForLog)), nil
 	}
 	return OrderAnswer{}, fmt.Errorf("find order %s: %w", ref.ID, err)
 }
@@ -163,6 +163,22 @@ func (f *Finder) fromGate(ctx context.Context, ref domain.OrderRef, queued Order
 		return answer, nil
 	}
 	return queued.waitingFor(f.whatIsAway(ref, err)), nil
+}
+
+// acceptedBudget bounds asking gate and journal what a queued order is of, while the
+// log is away.
+const acceptedBudget = 500 * time.Millisecond
+
+// asAccepted gives a queued order with what was bought, where gate and journal tell
+// it in time; else as it is.
+func (f *Finder) asAccepted(ctx context.Context, ref domain.OrderRef, queued OrderAnswer) OrderAnswer {
+	look, cancel := context.WithTimeout(ctx, acceptedBudget)
+	defer cancel()
+	known, err := f.Gate.Order(look, ref)
+	if err != nil || known.State != OrderAccepted {
+		return queued
+	}
+	return f.withLines(look, ref, known, queued)
 }
 
 // whatIsAway tells from the error of Lost.Declare what an order waits for.

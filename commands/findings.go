@@ -179,10 +179,13 @@ func (s *SaleReport) judgeSummary(b *books) {
 		return cmp.Or(cmp.Compare(a.shard, b.shard), cmp.Compare(a.currency, b.currency))
 	}) {
 		is, want := got[key].plus(ViewCounts{}), b.count[key].plus(ViewCounts{})
+		_, made := b.count[key] // as by every event of an order, also one that counts nothing
 		is.Shard, is.Amount.Currency, want.Shard, want.Amount.Currency = key.shard, key.currency, key.shard, key.currency
 		switch {
 		case key.shard < 0 || key.shard >= b.views.Shards:
 			wrong.Detail = fmt.Sprintf("sale_summary has a row of shard %d, and there are %d", key.shard, b.views.Shards)
+		case !made:
+			wrong.Detail = fmt.Sprintf("sale_summary of shard %d has a row of currency %q, and the log has nothing for it: %s", key.shard, key.currency, is.said())
 		case is == want:
 			continue
 		default:

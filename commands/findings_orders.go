@@ -104,6 +104,7 @@ func (r *reconciliation) recordsOf(ctx context.Context, c cut, page []OrderOf) (
 type orderFacts struct {
 	decided  bool
 	rejected bool
+	buyer    string                 // of its reservations; "" for none
 	stock    map[string][]stockFact // by SKU
 }
 
@@ -126,6 +127,9 @@ func readOrderFacts(ctx context.Context, log eventstore.Reader, order string) (o
 		}
 		if key, err := domain.ParseStockStream(records[i].Stream); err == nil {
 			facts.stock[key.SKU] = append(facts.stock[key.SKU], stockFact{records[i].Version, ev})
+			if reserved, ok := ev.(*domain.StockReserved); ok {
+				facts.buyer = reserved.BuyerID
+			}
 			continue
 		}
 		facts.decided = true
@@ -182,12 +186,20 @@ func judgeRecord(g *GateRecords, i int, c cut, log orderFacts) (f Finding, off m
 		return Finding{Kind: FindingNotInGate, Detail: wrong, about: about{wrong: items}}, off
 	case wrong != "":
 		return Finding{Kind: FindingNotInGate, Detail: wrong, about: about{wrong: all}}, off
+	case len(expected) > 0 && rec.ofAnother(log.buyer):
+		return Finding{Kind: FindingOrphan, Detail: "the gate has the order, or units of it, under another buyer than the log", about: about{strange: true}}, off
 	case alone > 0:
 		return Finding{Kind: FindingStranded, Detail: fmt.Sprintf("the gate holds %d units by entry %s, which is recorded without it", alone, rec.Record.Entry)}, off
 	case open && len(expected) == 0 && (counts || (rec.Listed && !log.decided && is == 0)):
 		return Finding{Kind: FindingOrphan, Detail: "the gate knows the order and holds no units for it; the log knows nothing"}, off
 	}
 	return Finding{}, nil
+}
+
+// ofAnother tells whether what the gate has of an order names another buyer.
+func (g *GateRecord) ofAnother(buyer string) bool {
+	other := func(name string) bool { return name != "" && name != buyer }
+	return buyer != "" && (other(g.Record.Buyer) || slices.ContainsFunc(g.Holds, func(h ScannedHold) bool { return other(h.Buyer) }))
 }
 
 // toldUpTo folds the events of an order in one stock stream up to a version;

@@ -64,6 +64,9 @@ func claimDrift(name, set string) drift {
 	}}
 }
 
+// anotherBuyer changes who a field of the gate says the buyer is.
+const anotherBuyer = `local v = string.gsub(redis.call('HGET', KEYS[1], ARGV[1]), '|[^|]*$', '|somebody') return redis.call('HSET', KEYS[1], ARGV[1], v)`
+
 // drifts are the ten of issue S3 and the others that a hand can plant.
 var drifts = []drift{
 	{name: "units too many in the gate", kind: commands.FindingGateAbove, plant: func(p *plant) {
@@ -75,6 +78,12 @@ var drifts = []drift{
 	{name: "an order that the gate forgot", kind: commands.FindingNotInGate, plant: func(p *plant) {
 		p.do("HDEL", p.stockKey(), "h:"+p.orders["b-2"])
 		p.do("HINCRBY", p.stockKey(), "available", 1)
+	}},
+	{name: "units that another buyer holds", kind: commands.FindingOrphan, plant: func(p *plant) {
+		p.do("EVAL", anotherBuyer, "1", p.stockKey(), "h:"+p.orders["b-2"])
+	}},
+	{name: "an order of another buyer in the gate", kind: commands.FindingOrphan, plant: func(p *plant) {
+		p.do("EVAL", anotherBuyer, "1", p.saleKey(), "o:"+p.orders["b-2"])
 	}},
 	{name: "an order that the buyer's list forgot", kind: commands.FindingNotInGate, plant: func(p *plant) {
 		p.do("HDEL", p.saleKey(), "b:b-2")
@@ -213,6 +222,10 @@ var drifts = []drift{
 	stockRowDrift("an item that is not sold", "sku = 'none'"),
 	{name: "a wrong amount in sale_summary", kind: commands.FindingSummary, plant: func(p *plant) {
 		p.sql(`update sale_summary set amount_minor = amount_minor + 1 where (sale_id, shard) in (select sale_id, shard from sale_summary where sale_id = $1 and placed > 0 limit 1)`, p.sale)
+	}},
+	{name: "a row of nothing in sale_summary", kind: commands.FindingSummary, plant: func(p *plant) {
+		p.sql(`insert into sale_summary (store, sale_id, shard, currency, placed, rejected, paid, cancelled, expired, units, amount_minor)
+			select store, sale_id, shard, 'XXX', 0, 0, 0, 0, 0, 0, 0 from sale_summary where sale_id = $1 limit 1`, p.sale)
 	}},
 	{name: "another currency in sale_summary", kind: commands.FindingSummary, plant: func(p *plant) {
 		p.sql(`update sale_summary set currency = 'XXX' where sale_id = $1 and placed > 0`, p.sale)
