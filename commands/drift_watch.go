@@ -60,6 +60,7 @@ func (r DriftRound) Clean() bool { return r.Closed == 0 && len(r.Findings) == 0 
 type watched struct {
 	kinds   string    // found in the last run
 	settled time.Time // of the last run, where the sale was over and nothing was found
+	missed  bool      // it could not be compared: the others come first
 }
 
 // A sale that is over and whose books agree is looked at less often.
@@ -105,6 +106,7 @@ func (w *DriftWatch) Round(ctx context.Context) (DriftRound, error) {
 		w.known = map[string]watched{}
 	}
 	round := DriftRound{At: w.Env.Now(), Findings: map[string]int{}}
+	slices.SortStableFunc(sales, func(a, b FoldedSale) int { return w.missed(a.ID) - w.missed(b.ID) })
 	for _, sale := range sales {
 		if ctx.Err() != nil {
 			return round, ctx.Err()
@@ -121,6 +123,15 @@ func (w *DriftWatch) Round(ctx context.Context) (DriftRound, error) {
 		w.Told(round)
 	}
 	return round, nil
+}
+
+// missed is 1 for a sale that could not be compared last time: a round waits for its
+// gate, and no other sale waits for that.
+func (w *DriftWatch) missed(sale string) int {
+	if w.known[sale].missed {
+		return 1
+	}
+	return 0
 }
 
 func (r DriftRound) sum() int {
@@ -141,6 +152,9 @@ func (w *DriftWatch) look(ctx context.Context, sale FoldedSale, round *DriftRoun
 	}
 	if err != nil || len(report.Sales) == 0 {
 		round.Closed++
+		was := w.known[sale.ID]
+		was.missed = true
+		w.known[sale.ID] = was
 		if !errors.Is(err, ErrNoCut) {
 			w.Env.Log.Warn("books of a sale not compared", "sale_id", sale.ID, "error", err)
 		}

@@ -82,7 +82,7 @@ type Keeper struct {
 	mu      sync.Mutex
 	suspect map[int]bool
 	held    map[domain.Place]time.Time // since when a hold stands unconfirmed
-	failing map[int]bool
+	failing map[int]failure
 	removed map[domain.Place]string    // cleaned-up sales, and the process of the gate they were taken from
 	kept    map[domain.Place]time.Time // when the gate was last told to keep a bucket
 }
@@ -91,7 +91,7 @@ type Keeper struct {
 func NewKeeper(env *Env, sales *Sales, gate KeeperGate, log Log, follow *Follower, locks Locks, opts KeeperOptions) *Keeper {
 	return &Keeper{
 		env: env, sales: sales, gate: gate, log: log, follow: follow, locks: locks, opts: opts.withDefaults(),
-		wake: make(chan struct{}, 1), suspect: map[int]bool{}, held: map[domain.Place]time.Time{}, failing: map[int]bool{},
+		wake: make(chan struct{}, 1), suspect: map[int]bool{}, held: map[domain.Place]time.Time{}, failing: map[int]failure{},
 	}
 }
 
@@ -152,6 +152,10 @@ func (k *Keeper) contents(ctx context.Context) (contents, error) {
 	return all, nil
 }
 
+// lanesUnseen is after how many lanes that cannot be looked at the gate is taken to be
+// away: one alone is not to keep the keeper from the others.
+const lanesUnseen = 3
+
 // round looks at every lane that holds a sale or is suspect, and recovers what
 // needs it. A suspect lane without a sale is one whose sale the log has lost: its
 // journal still has purchases, and their buyers are to be told.
@@ -169,14 +173,20 @@ func (k *Keeper) round(ctx context.Context, sweep bool) error {
 		k.turn++
 	}
 	var faults []error
+	unseen := 0
 	for i, lane := range lanes {
 		cursors[i].Lane = lane
 		state, err := k.gate.Lane(ctx, lane)
 		if err != nil {
-			return fmt.Errorf("look at lane %d: %w", lane, err)
+			faults = append(faults, fmt.Errorf("look at lane %d: %w", lane, err))
+			if unseen++; unseen == lanesUnseen {
+				return errors.Join(faults...)
+			}
+			continue
 		}
-		switch {
-		case !k.healthy(state, cursors[i]):
+		switch healthy := k.healthy(state, cursors[i]); {
+		case !healthy && k.rests(lane):
+		case !healthy:
 			faults = append(faults, k.recover(ctx, lane))
 		case sweep:
 			faults = append(faults, k.sweepLane(ctx, lane, k.share(all[lane])))
@@ -292,13 +302,7 @@ func (k *Keeper) ensureLane(ctx context.Context, lane int) error {
 func (k *Keeper) recoverNow(ctx context.Context, lane int, seen LaneState, w recoveryWish) (int64, error) {
 	began := k.env.Now()
 	epoch, err := k.recoverLane(ctx, lane, seen, w)
-	k.mu.Lock()
-	again := k.failing[lane]
-	k.failing[lane] = err != nil
-	if err == nil {
-		delete(k.suspect, lane)
-	}
-	k.mu.Unlock()
+	again := k.tried(lane, err)
 	if err != nil {
 		if !again {
 			k.opts.Alarm(Alarm{Kind: AlarmRecovery, Lane: lane, Detail: err.Error()})

@@ -36,6 +36,9 @@ type LaneState struct {
 	Open   bool
 	// SameServer: the lane was opened on the very process that answers now.
 	SameServer bool
+	// Foreign is the layout of a lane that another version of the gate wrote, which
+	// does not exist for this one and is left alone; else "".
+	Foreign string
 	// Server names that process (run id and replication id); OpenLane compares it.
 	Server string
 	Epoch  int64

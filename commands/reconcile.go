@@ -42,10 +42,18 @@ type SaleReport struct {
 }
 
 // ReconcileReport is the account of several sales. CleanedUp is how many were left
-// out because they are cleaned up.
+// out because they are cleaned up. NotCompared names those that could not be compared,
+// and why.
 type ReconcileReport struct {
-	Sales     []SaleReport `json:"sales" nullable:"false"`
-	CleanedUp int          `json:"cleaned_up,omitempty"`
+	Sales       []SaleReport  `json:"sales" nullable:"false"`
+	CleanedUp   int           `json:"cleaned_up,omitempty"`
+	NotCompared []NotCompared `json:"not_compared,omitempty"`
+}
+
+// NotCompared is a sale that could not be compared, and why.
+type NotCompared struct {
+	Sale string `json:"sale"`
+	Why  string `json:"why"`
 }
 
 // Drift is the number of findings over all sales.
@@ -104,7 +112,8 @@ func (o ReconcilerOptions) withDefaults() ReconcilerOptions {
 }
 
 // Reconcile reports on a sale, or on all that are not cleaned up when sale is "".
-// Where a gate was not open the error is ErrNoCut, beside a report of the others.
+// Where a sale could not be compared there is an error, beside a report of the others:
+// it is ErrNoCut where the gate was not open.
 func (r *Reconciler) Reconcile(ctx context.Context, sale string) (ReconcileReport, error) {
 	report := ReconcileReport{Sales: []SaleReport{}}
 	ids, cleaned, err := r.ids(ctx, sale)
@@ -112,24 +121,33 @@ func (r *Reconciler) Reconcile(ctx context.Context, sale string) (ReconcileRepor
 		return report, err
 	}
 	report.CleanedUp = cleaned
-	var closed []error
+	var missed []error
+	row := 0 // that failed one after the other
 	for _, id := range ids {
 		one, err := r.sale(ctx, id)
 		var away *GateError
 		if errors.As(err, &away) && ctx.Err() == nil {
 			err = fmt.Errorf("%w: %w", ErrNoCut, err)
 		}
-		switch {
-		case errors.Is(err, ErrNoCut):
-			closed = append(closed, fmt.Errorf("reconcile sale %s: %w", id, err))
+		if err == nil {
+			row, report.Sales = 0, append(report.Sales, one)
 			continue
-		case err != nil:
-			return report, fmt.Errorf("reconcile sale %s: %w", id, err)
 		}
-		report.Sales = append(report.Sales, one)
+		missed = append(missed, fmt.Errorf("reconcile sale %s: %w", id, err))
+		report.NotCompared = append(report.NotCompared, NotCompared{Sale: id, Why: err.Error()})
+		if !errors.Is(err, ErrNoCut) {
+			row++
+		}
+		if row == faultsInARow || ctx.Err() != nil {
+			break
+		}
 	}
-	return report, errors.Join(closed...)
+	return report, errors.Join(missed...)
 }
+
+// faultsInARow is after how many sales that could not be read a store is taken to be
+// away: one alone is not to keep the others from being compared.
+const faultsInARow = 3
 
 // ids lists the sales to compare, and how many cleaned-up ones are left out.
 func (r *Reconciler) ids(ctx context.Context, sale string) (ids []string, cleaned int, err error) {

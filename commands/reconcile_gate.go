@@ -69,6 +69,8 @@ func (r *reconciliation) openCut(ctx context.Context, c cut) (Inspection, error)
 			return seen, fmt.Errorf("look at the gate: %w", err)
 		case seen.open():
 			return seen, nil
+		case seen.Lane.Foreign != "":
+			return seen, fmt.Errorf("%w: %w", ErrNoCut, errForeign(seen.Lane.Foreign))
 		case ctx.Err() != nil:
 			return seen, ctx.Err()
 		case r.Env.Now().After(deadline):

@@ -21,6 +21,9 @@ var ErrOvertaken = errors.New("another recovery of this lane is ahead")
 // if both epochs are still ours. It gives that epoch. The caller holds the lane's
 // lock.
 func (k *Keeper) recoverLane(ctx context.Context, lane int, seen LaneState, w recoveryWish) (int64, error) {
+	if seen.Foreign != "" {
+		return 0, errForeign(seen.Foreign)
+	}
 	epoch, err := k.raiseEpoch(ctx, lane, seen)
 	if err != nil {
 		return 0, err

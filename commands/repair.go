@@ -55,14 +55,14 @@ const repairLock = "repair"
 // repairRounds bounds how often is looked for what a repair brought to light.
 const repairRounds = 4
 
-// Repair mends a sale, or all that are not cleaned up when sale is "", and reports
-// what is left. Errors are those of Reconcile.
+// Repair mends a sale, or all that are not cleaned up when sale is "", also where some
+// cannot be compared, and reports what is left. Errors are those of Reconcile.
 func (m *Repairer) Repair(ctx context.Context, sale string, actor Actor) (ReconcileReport, error) {
 	report, err := m.repair(ctx, sale, actor, repairOrder[:])
-	if err != nil {
+	if err != nil && len(report.NotCompared) == 0 {
 		return report, err
 	}
-	return report, m.sellAgain(ctx, report, actor)
+	return report, errors.Join(err, m.sellAgain(ctx, report, actor))
 }
 
 // repair mends what these ways do, again as long as that brings more to light.
@@ -77,15 +77,15 @@ func (m *Repairer) repair(ctx context.Context, sale string, actor Actor, ways []
 	defer context.AfterFunc(held, stop)()
 	done := map[string][]Repair{}
 	for round := 1; ; round++ {
-		report, err := m.Reconcile(ctx, sale)
+		report, missed := m.Reconcile(ctx, sale)
 		for i := range report.Sales {
 			report.Sales[i].Repairs = done[report.Sales[i].Sale]
 		}
-		if err != nil {
-			return report, err
+		if missed != nil && (len(report.NotCompared) == 0 || ctx.Err() != nil) {
+			return report, missed
 		}
 		if report.Drift() == 0 || round > repairRounds {
-			return report, nil
+			return report, missed
 		}
 		progress, err := m.round(ctx, report, ways, actor, done)
 		if err != nil {
@@ -95,7 +95,7 @@ func (m *Repairer) repair(ctx context.Context, sale string, actor Actor, ways []
 			report.Sales[i].Repairs = done[report.Sales[i].Sale]
 		}
 		if !progress {
-			return report, nil
+			return report, missed
 		}
 	}
 }

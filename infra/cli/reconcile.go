@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
@@ -18,10 +19,15 @@ type reconcileCmd struct {
 	JSON   bool   `name:"json" help:"Print JSON."`
 }
 
-// Run reports, and with --repair mends. Findings that are left are exit code 3.
+// Run reports, and with --repair mends. Findings that are left are exit code 3, a sale
+// among several that cannot be compared is 1.
 func (r *reconcileCmd) Run(c console) error {
 	return c.withApp(func(ctx context.Context, a *app) error {
 		report, err := r.ask(ctx, a)
+		var missed error
+		if r.Sale == "" && len(report.Sales) > 0 && len(report.NotCompared) > 0 {
+			missed, err = notCompared(report, err), nil
+		}
 		if errors.Is(err, commands.ErrNoCut) && !a.served(ctx) {
 			return &told{notServed + ", and the gate is closed or behind the log, so there is nothing exact to compare: start `seckill serve` first", err}
 		}
@@ -37,11 +43,24 @@ func (r *reconcileCmd) Run(c console) error {
 		} else {
 			err = c.printReport(report)
 		}
+		if err == nil && missed != nil {
+			return missed
+		}
 		if err == nil && report.Drift() > 0 {
 			return errFound
 		}
 		return err
 	})
+}
+
+// notCompared says which sales are missing in a report of the others.
+func notCompared(report commands.ReconcileReport, err error) error {
+	var names []string
+	for _, n := range report.NotCompared {
+		names = append(names, n.Sale)
+	}
+	return &told{fmt.Sprintf("%d of %d sales could not be compared, and nothing is known of their books: %s. Of the first one: %s",
+		len(names), len(names)+len(report.Sales), strings.Join(names, ", "), report.NotCompared[0].Why), err}
 }
 
 func (r *reconcileCmd) ask(ctx context.Context, a *app) (commands.ReconcileReport, error) {
@@ -134,6 +153,9 @@ func firstOf(texts ...string) string {
 func (c console) printFindings(report commands.ReconcileReport) error {
 	if report.Drift() == 0 {
 		said := "Gate, log and views agree."
+		if len(report.NotCompared) > 0 {
+			said = "Of the sales that were compared gate, log and views agree."
+		}
 		if !slices.ContainsFunc(report.Sales, func(s commands.SaleReport) bool { return !s.Cleaned }) {
 			said = "Nothing was found."
 		}

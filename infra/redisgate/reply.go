@@ -61,7 +61,7 @@ func mark(v any) eventstore.Mark {
 }
 
 // laneValues is how many values describe a lane.
-const laneValues = 12
+const laneValues = 13
 
 func laneState(v any) commands.LaneState {
 	l := list(v)
@@ -71,7 +71,7 @@ func laneState(v any) commands.LaneState {
 	s := commands.LaneState{
 		Exists: number(l[0]) == 1, Open: number(l[1]) == 1, SameServer: number(l[2]) == 1, Server: text(l[3]),
 		Epoch: number(l[4]), N: number(l[5]), Digest: text(l[6]), Last: entryID(l[7]), Now: moment(l[8]),
-		Cut: commands.JournalCut{ID: entryID(l[10]), Digest: text(l[11])},
+		Cut: commands.JournalCut{ID: entryID(l[10]), Digest: text(l[11])}, Foreign: text(l[12]),
 	}
 	if number(l[9]) > 0 {
 		s.OpenedAt = moment(l[9])

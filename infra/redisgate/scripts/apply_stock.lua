@@ -9,8 +9,10 @@
 local sale, stock = new_hash(KEYS[1]), new_hash(KEYS[2])
 fetch(sale, {'state'})
 fetch(stock, {'state', 'applied', 'available'})
-local state, applied = stock.f.state, stock.f.applied
-if not sale.f.state or not state or applied ~= ARGV[1] then
+local state, applied = known(stock.f.state), stock.f.applied
+local left = tonumber(stock.f.available or '0')
+if not left then applied = '?' end
+if not known(sale.f.state) or not state or applied ~= ARGV[1] then
   return {0, state or '', applied or '0:'}
 end
 
@@ -23,8 +25,6 @@ for at = 4, #ARGV, 8 do
 end
 fetch(stock, holds)
 fetch(sale, orders)
-
-local left = tonumber(stock.f.available)
 
 local function earlier(a, b)
   local ae, an, ai = string.match(a, '^(%d+)-(%d+)%.?(%d*)$')
@@ -65,17 +65,17 @@ local function give_back(e, letter)
   if hold then
     local was
     was, quantity, buyer = split(hold)
-    if was == 'T' then left = left + tonumber(quantity) end
+    if not was then quantity, buyer = int(e.quantity), e.buyer end
+    if was == 'T' then left = left + (tonumber(quantity) or 0) end
   end
   put(stock, 'h:' .. e.id, letter .. '|' .. quantity .. '|' .. buyer)
 end
 
 -- Says in the sale's record what became of an order, and that this item is in it.
 local function record(e, letter)
-  local known = sale.f['o:' .. e.id]
+  local letter_then, old, others, whose = split_record(sale.f['o:' .. e.id] or '')
   local entry, skus, buyer = e.entry, ARGV[3], e.buyer
-  if known then
-    local _, old, others, whose = split_record(known)
+  if letter_then then
     if old ~= '' then entry = old end
     if buyer == '' then buyer = whose end -- a refusal may name none
     if others ~= '' then
@@ -90,8 +90,8 @@ end
 local function reserved(e)
   local unknown = not stock.f['h:' .. e.id]
   if unknown then take(e) end
-  local known = sale.f['o:' .. e.id]
-  local letter = known and string.sub(known, 1, 1)
+  local record_then = sale.f['o:' .. e.id]
+  local letter = record_then and string.sub(record_then, 1, 1)
   if not unknown and (letter == 'A' or letter == 'E') then return end
   record(e, 'A')
   if e.key ~= '' then put(sale, 'k:' .. e.key, e.id .. '|' .. e.body) end

@@ -21,17 +21,39 @@ local function identity(token)
   return string.match(s, 'run_id:(%w+)'), string.match(r, 'master_replid:(%w+)')
 end
 
+-- What a key holds is written by this gate alone; of what a hand wrote there, a key
+-- of another type counts as missing. It is read of no other fault.
+local function foreign_type(reply)
+  return type(reply) == 'table' and reply.err and string.find(reply.err, 'WRONGTYPE', 1, true)
+end
+
+local function hmget(key, ...)
+  local v = redis.pcall('HMGET', key, ...)
+  if not v.err then return v end
+  if not foreign_type(v) then return redis.call('HMGET', key, ...) end
+  local none = {}
+  for i = 1, select('#', ...) do none[i] = false end
+  return none
+end
+
+-- The state of a record or stock hash as it was read; false, as of one that is missing,
+-- for one that no script writes.
+local function known(state) return (state == 'open' or state == 'stub') and state end
+
+-- A lane is whole if its numbers can be read; a layout that is no number is none.
 local function read_lane(key, token)
-  local v = redis.call('HMGET', key, 'layout', 'epoch', 'n', 'digest', 'open', 'run_id', 'replid', 'opened_at')
+  local v = hmget(key, 'layout', 'epoch', 'n', 'digest', 'open', 'run_id', 'replid', 'opened_at')
   local run, replid = identity(token)
   local exists = v[1] == LAYOUT
+  local epoch, n = tonumber(v[2] or '0'), tonumber(v[3] or '0')
+  local open = exists and v[5] == '1' and epoch and n and true or false
   local same = exists and run and replid and v[6] == run and v[7] == replid
   return {
-    key = key, exists = exists, foreign = v[1] and not exists,
-    epoch = tonumber(v[2] or '0'), n = tonumber(v[3] or '0'), digest = v[4] or '',
-    open = exists and v[5] == '1', same = same, opened = v[8] or '0',
+    key = key, exists = exists, foreign = not exists and tonumber(v[1] or '') and v[1],
+    epoch = epoch or 0, n = n or 0, digest = v[4] or '',
+    open = open, same = same, opened = tonumber(v[8] or '') and v[8] or '0',
     run = run, replid = replid, now = micros(),
-    selling = exists and v[5] == '1' and same,
+    selling = open and same,
   }
 end
 
@@ -41,20 +63,25 @@ local function server_name(l)
   return l.run .. '/' .. l.replid
 end
 
+-- nil where something else than a journal stands there.
 local function last_id(journal)
-  local e = redis.call('XREVRANGE', journal, '+', '-', 'COUNT', '1')
+  local e = redis.pcall('XREVRANGE', journal, '+', '-', 'COUNT', '1')
+  if foreign_type(e) then return nil end
+  if e.err then e = redis.call('XREVRANGE', journal, '+', '-', 'COUNT', '1') end
   return e[1] and e[1][1] or ''
 end
 
 local function flag(b) return b and 1 or 0 end
 
--- The newest entry is the cut where everything was cut.
+-- The newest entry is the cut where everything was cut. A lane whose journal is none
+-- does not exist: it recovers.
 local function lane_reply(l, journal)
-  local cut = redis.call('HMGET', l.key, 'cut', 'cut_digest')
+  local cut = hmget(l.key, 'cut', 'cut_digest')
   local last = last_id(journal)
-  if last == '' then last = cut[1] or '' end
-  return {flag(l.exists), flag(l.open), flag(l.same), server_name(l), int(l.epoch), int(l.n), l.digest,
-    last, int(l.now), l.opened, cut[1] or '', cut[2] or ''}
+  local exists = l.exists and last
+  if not last or last == '' then last = cut[1] or '' end
+  return {flag(exists), flag(l.open), flag(l.same), server_name(l), int(l.epoch), int(l.n), l.digest,
+    last, int(l.now), l.opened, cut[1] or '', cut[2] or '', l.foreign or ''}
 end
 
 -- A hash with what was read of it (f), and the writes it waits for (w).
@@ -65,7 +92,7 @@ local CHUNK = 1000
 local function fetch(h, names)
   for from = 1, #names, CHUNK do
     local to = math.min(from + CHUNK - 1, #names)
-    local v = redis.call('HMGET', h.key, unpack(names, from, to))
+    local v = hmget(h.key, unpack(names, from, to))
     for i = from, to do h.f[names[i]] = v[i - from + 1] end
   end
 end
@@ -103,6 +130,13 @@ local function split_record(v) return string.match(v, '^(%a)|([^|]*)|([^|]*)|(.*
 -- The place that a hash has applied, as it is answered: '?' where one that is there
 -- has lost it.
 local function applied_of(state, applied) return applied or (state and '?' or '0:') end
+
+-- The same of a stock hash, v = {state, applied, available}: one whose units cannot be
+-- read has lost its place too, and is built again.
+local function stock_applied(v)
+  if v[1] and v[3] and not tonumber(v[3]) then return '?' end
+  return applied_of(v[1], v[2])
+end
 
 -- What goes may have a million fields: it is freed beside, not within the script.
 local function make_stub(key, token)

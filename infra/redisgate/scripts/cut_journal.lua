@@ -13,5 +13,5 @@ if lane.exists and found then
   redis.call('HSET', KEYS[1], 'cut', ARGV[2], 'cut_digest', digest)
   redis.call('XTRIM', KEYS[2], 'MINID', ARGV[3])
 end
-local v = redis.call('HMGET', KEYS[1], 'cut', 'cut_digest')
+local v = hmget(KEYS[1], 'cut', 'cut_digest')
 return {v[1] or '', v[2] or ''}

@@ -8,22 +8,23 @@ local answer = {lane_reply(read_lane(KEYS[1], ARGV[1]), KEYS[2])}
 
 -- How many fields a hash has beside those that are asked for.
 local function others(key, v)
-  local n = redis.call('HLEN', key)
+  local n = redis.pcall('HLEN', key)
+  if foreign_type(n) then return 0 end
   for i = 1, #v do if v[i] then n = n - 1 end end
   return n
 end
 
-local own = redis.call('HMGET', KEYS[3], 'state', 'applied', 'hold', 'token')
+local own = hmget(KEYS[3], 'state', 'applied', 'hold', 'token')
 answer[2] = {own[1] or '', applied_of(own[1], own[2]), own[3] or ''}
 local counts = {}
 for i = 4, #KEYS do
-  local v = redis.call('HMGET', KEYS[i], 'state', 'applied', 'available', 'token')
-  answer[i - 1] = {v[1] or '', applied_of(v[1], v[2]), v[3] or '0', v[4] or ''}
+  local v = hmget(KEYS[i], 'state', 'applied', 'available', 'token')
+  answer[i - 1] = {v[1] or '', stock_applied(v), v[3] or '0', v[4] or ''}
   counts[i - 3] = others(KEYS[i], v)
 end
 local values = {}
 if #ARGV > 1 then
-  local v = redis.call('HMGET', KEYS[3], unpack(ARGV, 2))
+  local v = hmget(KEYS[3], unpack(ARGV, 2))
   for i = 1, #v do values[i] = v[i] or '' end
   for i = 1, #v do own[#own + 1] = v[i] end
 end

@@ -3,11 +3,11 @@
 -- ARGV: token, epoch, the sale's mark, the stocks' marks. Answer: 1 when it opened.
 local lane = read_lane(KEYS[1], ARGV[1])
 if not lane.exists or lane.open or lane.epoch ~= tonumber(ARGV[2]) then return 0 end
-local v = redis.call('HMGET', KEYS[2], 'state', 'applied', 'terms')
-if not v[1] or not v[3] or v[2] ~= ARGV[3] then return 0 end
+local v = hmget(KEYS[2], 'state', 'applied', 'terms')
+if not known(v[1]) or not v[3] or v[2] ~= ARGV[3] then return 0 end
 for i = 3, #KEYS do
-  local s = redis.call('HMGET', KEYS[i], 'state', 'applied')
-  if not s[1] or s[2] ~= ARGV[i + 1] then return 0 end
+  local s = hmget(KEYS[i], 'state', 'applied')
+  if not known(s[1]) or s[2] ~= ARGV[i + 1] then return 0 end
 end
 for i = 2, #KEYS do
   redis.call('HSET', KEYS[i], 'state', 'open')

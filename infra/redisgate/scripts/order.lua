@@ -2,7 +2,7 @@
 -- KEYS: lane, sale's record. ARGV: token, order.
 -- Answer: letter ('' cannot say, '?' never seen), epoch, entry, buyer, microseconds open.
 local lane = read_lane(KEYS[1], ARGV[1])
-local v = redis.call('HMGET', KEYS[2], 'state', 'o:' .. ARGV[2])
+local v = hmget(KEYS[2], 'state', 'o:' .. ARGV[2])
 local since = '0'
 if lane.selling then since = int(math.max(0, lane.now - tonumber(lane.opened))) end
 if v[1] ~= 'open' then return {'', int(lane.epoch), '', '', since} end

@@ -70,6 +70,7 @@ for _, sale in pairs(sales) do
   sale.paused = f.paused == '1' or f.hold == '-5'
   sale.opens, sale.closes = tonumber(f.opens or '0'), tonumber(f.closes or '0')
   sale.limit, sale.allowed = tonumber(f.limit or '0'), tonumber(f.orders_per_buyer or '0')
+  sale.open = sale.open and sale.opens and sale.closes and sale.limit and sale.allowed
   sale.rebuy = f.rebuy == '1'
 end
 
@@ -82,7 +83,7 @@ local function ready(group)
         fetch(s, {'state', 'available'})
         s.left = tonumber(s.f.available or '0')
       end
-      group.ready = group.ready and s.f.state == 'open'
+      group.ready = group.ready and s.f.state == 'open' and s.left ~= nil
     end
   end
   return group.ready
@@ -114,7 +115,7 @@ local function net_units(group, list)
       for sku in gmatch(skus, '[^,]+') do
         local s = group.named[sku]
         local taken, q = split(s and field(s, 'h:' .. order) or '')
-        if taken == 'T' then n = n + tonumber(q) end
+        if taken == 'T' then n = n + (tonumber(q) or 0) end
       end
     end
   end
@@ -135,9 +136,11 @@ local function judge(at, group)
   local known = ARGV[at + KEY] ~= '' and f[ARGV[at + KEY]]
   if known then
     local order, body = string.match(known, '^([^|]*)|(.*)$')
-    if body ~= '' and body ~= ARGV[at + BODY] then return -9, order, '' end
-    local _, entry = split_record(field(sale, 'o:' .. order) or '')
-    return 3, order, entry or ''
+    if order and body ~= '' and body ~= ARGV[at + BODY] then return -9, order, '' end
+    if order then
+      local _, entry = split_record(field(sale, 'o:' .. order) or '')
+      return 3, order, entry or ''
+    end
   end
   local list = f[ARGV[at + BUYER]]
   if list then

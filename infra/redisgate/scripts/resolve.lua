@@ -2,7 +2,7 @@
 -- KEYS: lane, sale's record. ARGV: token, order, buyer.
 -- Answer: letter ('' unresolved), epoch, entry.
 local lane = read_lane(KEYS[1], ARGV[1])
-local v = redis.call('HMGET', KEYS[2], 'state', 'o:' .. ARGV[2])
+local v = hmget(KEYS[2], 'state', 'o:' .. ARGV[2])
 if not lane.selling or v[1] ~= 'open' then return {'', int(lane.epoch), ''} end
 if v[2] then
   local letter, entry = split_record(v[2])

@@ -4,11 +4,11 @@
 --   t:ticket. Answer: as peek.lua's, then one list more: per field its value and the
 --   letter of the order that it names, '' for none.
 local answer = {lane_reply(read_lane(KEYS[1], ARGV[1]), KEYS[2])}
-local v = redis.call('HMGET', KEYS[3], 'state', 'applied', 'hold')
+local v = hmget(KEYS[3], 'state', 'applied', 'hold')
 answer[2] = {v[1] or '', applied_of(v[1], v[2]), v[3] or ''}
 for i = 4, #KEYS do
-  local s = redis.call('HMGET', KEYS[i], 'state', 'applied', 'available', 'token')
-  answer[i - 1] = {s[1] or '', applied_of(s[1], s[2]), s[3] or '0', s[4] or ''}
+  local s = hmget(KEYS[i], 'state', 'applied', 'available', 'token')
+  answer[i - 1] = {s[1] or '', stock_applied(s), s[3] or '0', s[4] or ''}
 end
 local uses = {}
 for at = 2, #ARGV do

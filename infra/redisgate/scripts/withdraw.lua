@@ -5,8 +5,8 @@
 -- Answer: outcome (0 not ready, 1 fewer are left, 2 taken, 3 taken and not kept by the
 --   log), units left, units taken under the id, epoch, n.
 local lane = read_lane(KEYS[1], ARGV[1])
-local state = redis.call('HGET', KEYS[3], 'state')
-local s = redis.call('HMGET', KEYS[4], 'state', 'available', 'h:' .. ARGV[2])
+local state = hmget(KEYS[3], 'state')[1]
+local s = hmget(KEYS[4], 'state', 'available', 'h:' .. ARGV[2])
 
 local function answer(outcome, left, taken)
   return {outcome, left, taken, int(lane.epoch), int(lane.n)}
@@ -17,7 +17,9 @@ if s[3] then
   local letter, taken = split(s[3])
   return answer(letter == 'T' and 2 or 3, s[2], taken)
 end
-local left = tonumber(s[2] or '0') - tonumber(ARGV[3])
+local left = tonumber(s[2] or '0')
+if not left then return answer(0, '0', '0') end
+left = left - tonumber(ARGV[3])
 if left < 0 then return answer(1, s[2] or '0', '0') end
 
 -- The entry goes first, as for a purchase.
