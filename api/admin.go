@@ -22,7 +22,7 @@ type AdminSaleView struct {
 	AutoOpen       bool            `json:"auto_open"`
 	Members        *MembersView    `json:"members,omitempty" doc:"Who may buy, where a list says so"`
 	Confirmed      bool            `json:"confirmed" doc:"Whether it may open at its time: by itself (auto_open), or because it was confirmed as it stands"`
-	Pauses         []string        `json:"pauses" nullable:"false" doc:"Why nothing is sold: operator, drift, recovery. Each is taken away by itself"`
+	Pauses         []string        `json:"pauses" nullable:"false" doc:"Why nothing is sold: operator, drift, recovery, switch. Each is taken away by itself"`
 	Items          []AdminItemView `json:"items" nullable:"false"`
 }
 

@@ -77,8 +77,8 @@ func (s *Server) cancelAnyOrder(ctx context.Context, in *cancelAnyRequest) (*any
 // SettleBody is a payment as an operator records it.
 type SettleBody struct {
 	PaymentID string `json:"payment_id" doc:"As whoever took the money names it" minLength:"1" maxLength:"200"`
-	Amount    string `json:"amount,omitempty" doc:"Decimal; the order's when left out" example:"19.90"`
-	Currency  string `json:"currency,omitempty" doc:"ISO 4217; the order's when left out" example:"CNY"`
+	Amount    string `json:"amount,omitempty" doc:"Decimal; together with currency, or neither: then what the order costs" example:"19.90"`
+	Currency  string `json:"currency,omitempty" doc:"ISO 4217; together with amount" example:"CNY"`
 	Note      string `json:"note,omitempty" maxLength:"500"`
 }
 

@@ -8,7 +8,7 @@ import (
 )
 
 const releaseDescription = "A quantity above 0 puts so many units more on sale than the sale was scheduled with. One below 0 takes units off sale: 409 `below_reserved` where fewer are left, and nothing is taken then. " +
-	"It is answered once the log has it; 503 `busy` where that is not known in time: ask again with the same Idempotency-Key, which changes nothing more. A sale that is over is 410."
+	"It is answered once the log has it; 503 `busy` where that is not known in time: ask again with the same Idempotency-Key, which changes nothing more. A key is of one release or one withdrawal: another quantity under it, the opposite too, is 422. A sale that is over is 410, but what became of a key before is answered."
 
 // ReleaseBody is how many units more are put on sale, or fewer.
 type ReleaseBody struct {

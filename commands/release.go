@@ -18,7 +18,8 @@ type Release struct {
 	Sale, SKU string
 	Quantity  int64
 	// Key is the idempotency key: the same again under the same key changes nothing
-	// more. "" for none.
+	// more, and another quantity under it, on either side of 0, is idempotency_mismatch.
+	// "" for none.
 	Key string
 }
 
@@ -29,7 +30,7 @@ type Released struct{ Released, Available int64 }
 // Release puts more units on sale: first in the log, then in the gate, where the
 // next buyer finds them. A gate that is away gets them later. Units that are taken off
 // sale leave the gate first: see withdraw. A sale that is over is a *domain.Problem
-// with code sale_ended.
+// with code sale_ended, but what its log has under the key of r is answered.
 func (o *Operator) Release(ctx context.Context, r Release, actor Actor) (Released, error) {
 	sale, err := o.Sales.Fold(ctx, r.Sale)
 	if err != nil {
@@ -38,13 +39,33 @@ func (o *Operator) Release(ctx context.Context, r Release, actor Actor) (Release
 	if err := o.mayRelease(sale.Sale, r); err != nil {
 		return Released{}, err
 	}
+	if sale.Cleaned { // what its log said of keys may be archived
+		return Released{}, &domain.Problem{Code: domain.CodeSaleEnded}
+	}
+	before, err := o.became(ctx, sale.Sale, r)
+	switch {
+	case err != nil:
+		return Released{}, err
+	case before.quantity != 0 && before.quantity != r.Quantity:
+		return Released{}, &domain.Problem{Code: domain.CodeIdempotencyMismatch}
+	case !sale.Over(o.Env.Now()):
+	case before.quantity != 0:
+		return o.afterEnd(ctx, sale, r, before)
+	default:
+		return Released{}, &domain.Problem{Code: domain.CodeSaleEnded}
+	}
 	if r.Quantity < 0 {
 		return o.withdraw(ctx, sale, r, actor)
 	}
+	return o.add(ctx, sale, r, actor)
+}
+
+// add puts units on sale, in the log and then in the gate.
+func (o *Operator) add(ctx context.Context, sale FoldedSale, r Release, actor Actor) (Released, error) {
 	var done Released
 	a := added{sale: sale, sku: r.SKU, quantity: r.Quantity, actor: actor}
 	if r.Key != "" {
-		a.id = func(stream string) uuid.UUID { return uuid.NewSHA1(trancheSpace, []byte(stream+"/release/"+r.name())) }
+		a.id = func(stream string) uuid.UUID { return releaseID(stream, r.name()) }
 	}
 	receipt, err := o.Log.Submit(context.WithoutCancel(ctx), o.releaseWork(a, &done))
 	if err != nil {
@@ -111,8 +132,6 @@ func (o *Operator) mayRelease(sale domain.Sale, r Release) error {
 		return wrong(fmt.Sprintf("want at most %d", domain.MaxQuantity))
 	case r.Quantity < -domain.MaxQuantity:
 		return wrong(fmt.Sprintf("want at least -%d", domain.MaxQuantity))
-	case sale.Over(o.Env.Now()):
-		return &domain.Problem{Code: domain.CodeSaleEnded}
 	}
 	return nil
 }

@@ -52,8 +52,8 @@ func (o *orderCancelCmd) Run(c console) error {
 type orderPayCmd struct {
 	Order     string `arg:"" help:"The order's id."`
 	PaymentID string `required:"" placeholder:"ID" help:"As whoever took the money names the payment; the same one counts once for an order, and pays another order too that it is named for."`
-	Amount    string `placeholder:"AMOUNT" help:"What was paid. Default: what the order costs."`
-	Currency  string `placeholder:"CODE" help:"Its currency."`
+	Amount    string `placeholder:"AMOUNT" help:"What was paid; with --currency. Default without both: what the order costs."`
+	Currency  string `placeholder:"CODE" help:"Its currency; with --amount."`
 	Note      string `placeholder:"TEXT" help:"Why, for the log."`
 	JSON      bool   `name:"json" help:"Print JSON."`
 }

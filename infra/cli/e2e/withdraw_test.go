@@ -181,3 +181,40 @@ func TestAWithdrawalIsFoundOutAlthoughTheProcessIsKilled(t *testing.T) {
 		})
 	}
 }
+
+func TestAKeyIsOfOneReleaseOrOneWithdrawalAndIsAnsweredAlsoWhenTheSaleIsOver(t *testing.T) {
+	_, n, sale := selling(t, 10)
+	ask := func(key string, units int64) (commands.Released, error) {
+		return n.Operator.Release(context.Background(), commands.Release{Sale: sale, SKU: "item", Quantity: units, Key: key}, commands.Actor{By: "test"})
+	}
+	if _, err := ask("more", 5); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ask("less", -3); err != nil {
+		t.Fatal(err)
+	}
+	mixed := func() {
+		t.Helper()
+		for key, units := range map[string]int64{"more": -5, "less": 3} {
+			if _, err := ask(key, units); !isProblem(err, domain.CodeIdempotencyMismatch) {
+				t.Errorf("%d under the key %q of the opposite: got %v, want idempotency_mismatch", units, key, err)
+			}
+		}
+	}
+	mixed()
+	n.WantLeft(t, sale, 12)
+	if _, err := n.Operator.Close(context.Background(), sale, commands.Actor{By: "test"}); err != nil {
+		t.Fatal(err)
+	}
+	mixed()
+	for key, units := range map[string]int64{"more": 5, "less": -3} { // as after a lost answer
+		if done, err := ask(key, units); err != nil || done != (commands.Released{Released: 15, Available: 12}) {
+			t.Errorf("%d again under its key, the sale closed: got %+v, %v; want 15 released and 12 left", units, done, err)
+		}
+	}
+	for _, units := range []int64{1, -1} {
+		if _, err := ask("new", units); !isProblem(err, domain.CodeSaleEnded) {
+			t.Errorf("%d under a new key, the sale closed: got %v, want sale_ended", units, err)
+		}
+	}
+}
