@@ -20,10 +20,6 @@ const (
 	wantOnce = "want it once"
 	// wantSub is said to who shows a token that is good but for its sub.
 	wantSub = "The sub of this token cannot name a buyer: want 1 to 128 visible ASCII characters."
-	// wantOnce is said of a header.
-	wantOnce = "want it once"
-	// wantSub is said to who shows a token that is good but for its sub.
-	wantSub = "The sub of this token cannot name a buyer: want 1 to 128 visible ASCII characters."
 )
 
 // humaReason is one form of what huma says of a field, and how we say it. What
@@ -117,8 +113,6 @@ var chinese = map[string]string{
 	unknownField:                             "不是已知的字段",
 	twice:                                    "重复出现",
 	missing:                                  "缺失",
-	wantOnce:                                 "只能出现一次",
-	digits.ReplaceAllString(wantSub, "#"):    "此令牌的 sub 不能作为买家标识：应为 # 至 # 个可见 ASCII 字符。",
 	wantOnce:                                 "只能出现一次",
 	digits.ReplaceAllString(wantSub, "#"):    "此令牌的 sub 不能作为买家标识：应为 # 至 # 个可见 ASCII 字符。",
 	wantWhole:                                "应为整数，不带小数或指数",
