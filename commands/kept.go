@@ -39,6 +39,9 @@ type Kept struct {
 	mu    sync.Mutex
 	lanes map[int]map[string]keptPurchase
 	size  int
+	// held are, by lane, the orders that a pause of their sale holds back, as the last
+	// look at the gate found them.
+	held map[int]map[buyerOfSale]keptPurchase
 }
 
 type keptPurchase struct {
@@ -52,7 +55,7 @@ const keptPause = 200 * time.Millisecond
 
 // NewKept makes an empty Kept; Run drives it.
 func NewKept(env *Env, gate Gate, log KeptStore, lost *Lost) *Kept {
-	return &Kept{env: env, gate: gate, log: log, lost: lost, lanes: map[int]map[string]keptPurchase{}}
+	return &Kept{env: env, gate: gate, log: log, lost: lost, lanes: map[int]map[string]keptPurchase{}, held: map[int]map[buyerOfSale]keptPurchase{}}
 }
 
 // Keep remembers an accepted purchase and the entry that holds it.

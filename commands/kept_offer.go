@@ -16,6 +16,7 @@ const offerPage = 200
 // paused one is asked for in a round: the others would meet the same answer.
 func (k *Kept) offer(ctx context.Context, lane int, purchases []keptPurchase) error {
 	paused := map[string]bool{} // by sale
+	defer func() { k.holdBack(lane, purchases, paused) }()
 	for page := range slices.Chunk(purchases, offerPage) {
 		page = slices.DeleteFunc(slices.Clone(page), func(p keptPurchase) bool { return paused[p.reservation.Place.Sale] })
 		streams := make([]string, len(page))
@@ -39,6 +40,39 @@ func (k *Kept) offer(ctx context.Context, lane int, purchases []keptPurchase) er
 		}
 	}
 	return nil
+}
+
+// holdBack remembers which of the purchases of a lane a pause holds back.
+func (k *Kept) holdBack(lane int, purchases []keptPurchase, paused map[string]bool) {
+	held := map[buyerOfSale]keptPurchase{}
+	for _, p := range purchases {
+		if r := &p.reservation; p.entry.N > 0 && paused[r.Place.Sale] {
+			held[buyerOfSale{r.Place.Sale, r.Buyer}] = p
+		}
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if len(held) == 0 {
+		delete(k.held, lane)
+		return
+	}
+	k.held[lane] = held
+}
+
+// heldBack gives the order that a purchase in a paused sale meets though the gate
+// forgot it: the one accepted before, where a buyer has one or the key is the same.
+func (k *Kept) heldBack(sale domain.Sale, r Reservation) (order string, ok bool) {
+	k.mu.Lock()
+	p, ok := k.held[r.Place.Lane()][buyerOfSale{sale.ID, r.Buyer}]
+	k.mu.Unlock()
+	switch own := &p.reservation; {
+	case !ok, !k.Holds(own.Order):
+		return "", false
+	case r.Key != "" && r.Key == own.Key:
+		return own.Order, r.BodyHash == own.BodyHash
+	default:
+		return own.Order, sale.Terms.OrdersPerBuyer == 1
+	}
 }
 
 // offerOne asks the gate again under the same order id. paused: its sale sells

@@ -195,7 +195,7 @@ func (p *Purchaser) reserve(ctx context.Context, sale domain.Sale, req PurchaseR
 		p.env.step("purchase.after-gate")
 		switch {
 		case IsUnknown(err):
-			result, again := p.findOut(ctx, r)
+			result, again := p.findOut(ctx, sale, r)
 			if !again {
 				return result, nil
 			}
@@ -227,6 +227,10 @@ func (p *Purchaser) answer(ctx context.Context, sale domain.Sale, req PurchaseRe
 		}
 		if sale.Ended() { // also cleaned up, a moment ago: the gate need not hold it any more
 			result.Outcome = domain.Ended
+		}
+	case domain.Paused:
+		if order, ok := p.kept.heldBack(sale, r); ok {
+			result.Outcome, result.Repeat, result.Order = domain.Repeat, true, p.orderOf(ctx, r, order)
 		}
 	case domain.NotEligible:
 		if r.Unsure { // the buyer has no order, and the list is not in memory
@@ -271,8 +275,9 @@ const (
 )
 
 // findOut asks what became of a purchase whose answer was lost. again means that
-// it left a tombstone: nothing was bought, and nothing will be under that id.
-func (p *Purchaser) findOut(ctx context.Context, r Reservation) (result PurchaseResult, again bool) {
+// it left a tombstone: nothing was bought, and nothing will be under that id. Where the
+// gate stays away, a buyer who has an order already meets that one.
+func (p *Purchaser) findOut(ctx context.Context, sale domain.Sale, r Reservation) (result PurchaseResult, again bool) {
 	ref, err := domain.ParseOrderID(r.Order)
 	if err == nil {
 		asked, cancel := detached(ctx, p.opts.ResolveBudget)
@@ -287,6 +292,11 @@ func (p *Purchaser) findOut(ctx context.Context, r Reservation) (result Purchase
 			}
 			pause(asked, resolveLeast+rand.N(resolveMost-resolveLeast))
 		}
+	}
+	look, cancel := detached(ctx, p.opts.FindBudget)
+	defer cancel()
+	if order, ok := p.ownOrder(look, sale, r.Buyer); ok {
+		return PurchaseResult{Outcome: domain.Repeat, Repeat: true, Order: order}, false
 	}
 	p.env.Log.Warn("outcome of a purchase unknown", "trace_id", r.TraceID, "buyer_id", r.Buyer, "sale_id", r.Place.Sale, "order_id", r.Order, "gate", "unknown")
 	p.kept.KeepUnknown(r)

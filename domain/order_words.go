@@ -32,8 +32,8 @@ var waitingWords = map[Waiting]words{
 		"您的订单没有丢失，受理系统正在恢复，请稍后再查询，无需重复下单。"},
 	WaitingForLog: {"Your order is not forgotten. It is recorded as soon as our database is back; please ask again in a moment, there is no need to buy again.",
 		"您的订单没有丢失，数据库恢复后即会登记，请稍后再查询，无需重复下单。"},
-	WaitingForSale: {"Your order is not forgotten. The sale is paused, and your order is taken up when it goes on; there is no need to buy again.",
-		"您的订单没有丢失。活动已暂停，恢复后将继续处理，无需重复下单。"},
+	WaitingForSale: {"The sale is paused. Your order is taken up when it goes on, if it can still be found; before that nobody can say. There is no need to buy again.",
+		"活动已暂停。如仍能找到您的订单，恢复后将继续处理；在此之前无法确定结果，无需重复下单。"},
 }
 
 // Sentence says what the order waits for, "" for nothing.

@@ -128,6 +128,12 @@ func TestAnAcknowledgedOrderOutlivesAPauseOfItsSale(t *testing.T) {
 			p.away.Heal()
 			p.openFor(t, 6*time.Second)
 			p.queued(t, domain.WaitingForSale)
+			for i, order := range p.orders {
+				res, err := p.holder.Buy(p.sale, fmt.Sprintf("promised-%d", i))
+				if err != nil || res.Outcome != domain.Repeat || res.Order.ID != order || res.Order.Status != domain.OrderStatusQueued {
+					t.Errorf("promise %d asks again: got %v %s %s, %v; want a repeat, queued", i, res.Outcome, res.Order.ID, res.Order.Status, err)
+				}
+			}
 			if n := p.holder.Kept.Size(); n != 3 {
 				t.Errorf("the node holds %d promises, want 3", n)
 			}
