@@ -7,13 +7,9 @@ import (
 	"seckill/domain"
 )
 
-const (
-	// maxAwaited bounds the buyers of a list that is waited for: reading a longer one
-	// takes longer than anybody should wait.
-	maxAwaited = 50_000
-	// awaitMost is how long a list is waited for.
-	awaitMost = 100 * time.Millisecond
-)
+// maxAwaited bounds the buyers of a list that is waited for: reading a longer one
+// takes longer than anybody should wait.
+const maxAwaited = 50_000
 
 // Await waits for a small list that is not in memory: see MemberJudge. Run reads it,
 // once for all who wait. A list that could not be read a moment ago is not waited for.
@@ -28,7 +24,7 @@ func (k *KnownMembers) Await(ctx context.Context, list domain.MemberList) {
 			return
 		}
 		if enough == nil {
-			timer := time.NewTimer(awaitMost)
+			timer := time.NewTimer(k.opts.Await)
 			defer timer.Stop()
 			enough = timer.C
 			k.want(list)

@@ -21,6 +21,8 @@ type KnownMembersOptions struct {
 	Ahead time.Duration
 	// Budget bounds reading one list (30 s).
 	Budget time.Duration
+	// Await is how long Await waits for a small list (100 ms).
+	Await time.Duration
 	// Alarm, if set, hears once of each list that cannot be read or is wrong.
 	Alarm func(Alarm)
 }
@@ -37,6 +39,9 @@ func (o KnownMembersOptions) withDefaults() KnownMembersOptions {
 	}
 	if o.Budget == 0 {
 		o.Budget = 30 * time.Second
+	}
+	if o.Await == 0 {
+		o.Await = 100 * time.Millisecond
 	}
 	return o
 }
