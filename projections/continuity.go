@@ -12,22 +12,27 @@ import (
 var errGap = errors.New("records are missing before this batch")
 
 // continues tells whether b can be applied at a checkpoint: errGap when records
-// are missing between, ErrLogChanged when b is of another log.
+// are missing between, or when b overlaps it without saying what stands there, since
+// only the store knows then that it is the same log; ErrLogChanged when b is of
+// another log.
 func continues(b eventstore.Batch, at eventstore.Mark) error {
 	if b.Prev.Number > at.Number {
 		return errGap
 	}
-	same := true
+	same, seen := true, b.Last.Number < at.Number // all of it is covered
 	switch at.Number {
 	case b.Prev.Number:
-		same = b.Prev.Hash == at.Hash
+		same, seen = b.Prev.Hash == at.Hash, true
 	case b.Last.Number:
-		same = b.Last.Hash == at.Hash
+		same, seen = b.Last.Hash == at.Hash, true
 	}
 	for i := range b.Records {
 		if b.Records[i].Position == at.Number {
-			same = same && b.Records[i].Hash == at.Hash
+			same, seen = same && b.Records[i].Hash == at.Hash, true
 		}
+	}
+	if !seen {
+		return errGap
 	}
 	if !same {
 		return fmt.Errorf("apply records at position %d, hash %s: %w", at.Number, at.Hash, eventstore.ErrLogChanged)

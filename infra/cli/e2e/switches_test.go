@@ -34,7 +34,11 @@ func newPair(t testing.TB) *pair {
 // flip turns a switch by the node that others hear of last.
 func (p *pair) flip(name string, on bool, sale string) {
 	p.t.Helper()
-	answer, err := p.nodes[1].Call(http.MethodPut, "/api/v1/admin/switches/"+name, "boss", "admin", map[string]any{"on": on, "sale": sale, "reason": "a test"})
+	asked := map[string]any{"on": on, "reason": "a test"}
+	if sale != "" { // else everywhere
+		asked["sale"] = sale
+	}
+	answer, err := p.nodes[1].Call(http.MethodPut, "/api/v1/admin/switches/"+name, "boss", "admin", asked)
 	if err != nil || answer.Status != http.StatusOK || answer.Body["on"] != on || answer.Text("by") != "boss" {
 		p.t.Fatalf("flip %s: %d %s %v", name, answer.Status, answer.Raw, err)
 	}
