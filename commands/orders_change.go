@@ -53,12 +53,31 @@ func (o *Orders) settle(ctx context.Context, c change) (settled, error) {
 	if err == nil {
 		o.Finder.told.tell(done.answer)
 	}
-	if err == nil && len(done.records) > 0 {
+	switch {
+	case err == nil && len(done.records) > 0:
 		o.Env.step("orders.after-commit")
 		o.push(ctx, done.records)
 		o.Env.step("orders.after-push")
+	case err == nil:
+		o.followEnd(ctx, done.answer)
 	}
 	return done, err
+}
+
+// followEnd brings the units of an order that had ended before into the gate: who
+// ended it may have died before it did so, and this caller is told the same again.
+func (o *Orders) followEnd(ctx context.Context, ended OrderAnswer) {
+	if ended.Status != domain.OrderStatusCancelled && ended.Status != domain.OrderStatusExpired {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), applyBudget)
+	defer cancel()
+	place := domain.Place{Store: o.Env.Store, Sale: ended.SaleID, Bucket: ended.Bucket}
+	for _, line := range ended.Lines {
+		if _, err := o.Follow.CatchUpStock(ctx, place, line.SKU); err != nil {
+			o.Env.Log.Warn("units returned in the log; the gate follows later", "order_id", ended.ID, "sale_id", ended.SaleID, "error", err)
+		}
+	}
 }
 
 // errMoved: the order's stream grew after it was read.
