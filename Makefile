@@ -1,6 +1,6 @@
 # What people and CI run. Every target works on a clean checkout.
 .DEFAULT_GOAL := build
-.PHONY: build demo test lint unit race fuzz bench bench-rebuild bench-rehydrate accounts reconcile-soak overload crowd refusals cases tools broker kafka
+.PHONY: build demo test lint unit race fuzz bench bench-rebuild bench-rehydrate accounts reconcile-soak overload crowd refusals bench-gate cases tools broker kafka
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -77,6 +77,11 @@ refusals: tools ## purchases refused a second and processor time of each, beside
 	@command -v wrk >/dev/null || .ci/install wrk
 	go test -count=1 -timeout 45m -run '^$$' -bench '^Benchmark(RefusalsBesideABareHandler|AcceptedBesideRefused)$$' -benchtime 1x -v ./infra/cli/e2e \
 		-args -refusals.for 10s -refusals.rounds 5 $(ARGS)
+
+bench-gate: tools ## reservations and sold-out answers of the gate beside redis-benchmark on a plain script, in turns on one Redis
+	@command -v redis-benchmark >/dev/null || .ci/install redis-tools
+	go test -count=1 -timeout 45m -run '^$$' -bench '^BenchmarkGateBesideAPlainScript$$' -benchtime 1x -v ./infra/redisgate \
+		-args -gate.purchases 500000 -gate.rounds 5 $(ARGS)
 
 cases: broker ## the tests that carry the number of a case, such as B17
 	go test -count=1 -timeout 45m $(TAGS) -v ./... | grep -E '^ *--- [A-Z]+: .*B[0-9]{2}|^(FAIL|panic)'
