@@ -184,6 +184,9 @@ func New(deps Deps, opts Options) (*Server, error) {
 // ServeHTTP answers one request; HEAD as GET, of which the HTTP server, who has
 // the request as it came, leaves the body out.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if s.draining.Err() != nil {
+		w.Header().Set("Connection", "close") // whoever keeps it would meet its end later
+	}
 	if r.Method == http.MethodHead {
 		r = r.WithContext(r.Context())
 		r.Method = http.MethodGet
@@ -192,7 +195,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // Drain answers every long poll that waits, and every later one, at once with
-// what is known. Call it before shutting the HTTP server down.
+// what is known, says at /readyz that it shuts down, and closes each connection after
+// its answer. Call it before shutting the HTTP server down.
 func (s *Server) Drain() { s.drain() }
 
 // HTTPServer gives a server for this API with its limits set: 5 s for headers and

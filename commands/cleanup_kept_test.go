@@ -2,7 +2,6 @@ package commands_test
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"time"
 
@@ -10,7 +9,6 @@ import (
 	"seckill/domain"
 	"seckill/eventstore"
 	"seckill/infra/memgate"
-	"seckill/infra/testenv"
 )
 
 // A node that acknowledged what no gate knows any more gives it up once the sale
@@ -41,16 +39,17 @@ func TestWhatANodeAcknowledgedIsLostOnceItsSaleIsCleanedUp(t *testing.T) {
 	}()
 	<-asked
 	<-asked // the first answer has been judged
-	if kept.Size() != 1 {
-		t.Error("it was given up while the sale lives")
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	if left := kept.Drain(over); left != 1 || kept.Size() != 1 {
+		t.Errorf("it was given up while the sale lives: %d are left", left)
 	}
 	v.submit(eventstore.Append{Stream: stream, Expected: 1, Events: []eventstore.NewEvent{v.event(&domain.SaleCleaned{SaleID: sale}, "")}})
-	testenv.Eventually(t, 20*time.Second, func() error {
-		if kept.Size() > 0 {
-			return errors.New("the node still holds it")
-		}
-		return nil
-	})
+	wait, enough := context.WithTimeout(t.Context(), 20*time.Second)
+	defer enough()
+	if left := kept.Drain(wait); left > 0 || kept.Size() > 0 {
+		t.Errorf("the node still holds %d", left)
+	}
 	records, err := v.store.ReadStream(t.Context(), domain.OrderStream(order), 0, 10)
 	if err != nil || len(records) != 1 || records[0].Type != "order.rejected" {
 		t.Errorf("the order's stream: got %+v, %v; want one order.rejected", records, err)

@@ -49,6 +49,10 @@ type Log interface {
 
 // RecorderOptions tune a Recorder; zero values take the defaults.
 type RecorderOptions struct {
+	// Lanes are those whose journals are recorded, each once, from 0 to
+	// domain.Lanes-1; nil is all. Two recorders of one lane change nothing of what is
+	// recorded, and are slower.
+	Lanes []int
 	// MaxEntries bounds how many journal entries are read at once (200).
 	MaxEntries int
 	// PagePurchases is how many purchases go into one transaction (500); an entry
@@ -69,6 +73,11 @@ type RecorderOptions struct {
 }
 
 func (o RecorderOptions) withDefaults() RecorderOptions {
+	if o.Lanes == nil {
+		for lane := range domain.Lanes {
+			o.Lanes = append(o.Lanes, lane)
+		}
+	}
 	o.MaxEntries = orDefault(o.MaxEntries, 200)
 	o.PagePurchases = orDefault(o.PagePurchases, 500)
 	o.Idle = orDefault(o.Idle, 500*time.Millisecond)
@@ -94,7 +103,7 @@ func orDefault[T comparable](v, d T) T {
 	return v
 }
 
-// Recorder turns the journals of all lanes into events. For each page it
+// Recorder turns the journals of its lanes into events. For each page it
 // compares the lane's cursor, decides, appends and moves the cursor in one
 // transaction: a second recorder, or one that was thought dead, changes nothing.
 // Faults of a store stop the lane and alarm; they never throw purchases away.
@@ -135,7 +144,7 @@ func (r *Recorder) Run(ctx context.Context) error {
 	applier.Go(func() { r.applyAll(context.WithoutCancel(ctx)) })
 	defer applier.Wait()
 	defer close(r.applies)
-	for lane := range r.lanes {
+	for _, lane := range r.opts.Lanes {
 		r.lanes[lane].tries = map[string]int{}
 	}
 	r.refreshUntilDone(ctx)
@@ -149,12 +158,8 @@ func (r *Recorder) Run(ctx context.Context) error {
 }
 
 func (r *Recorder) refreshUntilDone(ctx context.Context) {
-	all := make([]int, domain.Lanes)
-	for i := range all {
-		all[i] = i
-	}
 	for ctx.Err() == nil {
-		err := r.refresh(ctx, all...)
+		err := r.refresh(ctx, r.opts.Lanes...)
 		if err == nil {
 			return
 		}
@@ -186,13 +191,13 @@ func (r *Recorder) fault(kind string, lane int, err error) {
 func (r *Recorder) round(ctx context.Context) error {
 	now := r.env.Now()
 	var after []eventstore.Cursor
-	for i := range r.lanes {
-		if !now.Before(r.lanes[i].retryAt) {
-			after = append(after, r.lanes[i].cursor)
+	for _, lane := range r.opts.Lanes {
+		if !now.Before(r.lanes[lane].retryAt) {
+			after = append(after, r.lanes[lane].cursor)
 		}
 	}
 	wait := r.opts.Idle
-	if len(after) < len(r.lanes) {
+	if len(after) < len(r.opts.Lanes) {
 		wait = min(wait, r.opts.Backoff)
 	}
 	if len(after) == 0 {

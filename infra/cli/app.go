@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/redis/go-redis/v9"
 
+	"seckill/api"
 	"seckill/commands"
 	"seckill/eventstore"
 	"seckill/eventstore/pgstore"
@@ -67,6 +68,9 @@ type app struct {
 	tickets      *commands.Tickets
 	limits       *limiting // nil without the api role
 	switches     *commands.Switchboard
+
+	// working are the checks of this process's workers: see ready.go.
+	working []api.Check
 
 	// hurried wakes the drift watch: see hurryDriftWatch.
 	hurried chan struct{}
@@ -201,9 +205,10 @@ func (a *app) assemble() error {
 
 func (a *app) locks() Locks { return Locks{Pool: a.pool, Namespace: a.settings.Namespace} }
 
-// newRecorder makes a recorder; each runs once.
-func (a *app) newRecorder() *commands.Recorder {
+// newRecorder makes a recorder of some lanes; each runs once.
+func (a *app) newRecorder(lanes []int) *commands.Recorder {
 	return commands.NewRecorder(a.env, a.gate, a.sink, a.follower, commands.RecorderOptions{
+		Lanes:    lanes,
 		Recorded: func(_, purchases int) { a.metrics.Recorded(purchases) },
 		Alarm:    a.alarm,
 		Suspect:  a.keeper.Suspect,

@@ -66,7 +66,7 @@ func (d *drillCmd) Run(c console) error {
 		return err
 	}
 	return c.withApp(func(ctx context.Context, a *app) error {
-		server, err := a.newServer(insideVerifier{operatorName()}, false)
+		server, err := a.newServer(roles{roleAPI}, insideVerifier{operatorName()})
 		if err != nil {
 			return err
 		}

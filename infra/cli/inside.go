@@ -45,7 +45,7 @@ func operatorName() string {
 // withAPI opens the application and does f with the API inside it.
 func (c console) withAPI(f func(ctx context.Context, in inside) error) error {
 	return c.withApp(func(ctx context.Context, a *app) error {
-		server, err := a.newServer(insideVerifier{operatorName()}, false)
+		server, err := a.newServer(roles{roleAPI}, insideVerifier{operatorName()})
 		if err != nil {
 			return err
 		}

@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"net"
-	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"seckill/api"
@@ -98,16 +96,20 @@ func (a *app) parts(ctx context.Context, r roles, f front) ([]lifecycle.Entry, e
 			return nil, err
 		}
 		add("relay", relay.Run)
+		a.worker("relay", publishes(relay))
 		public, err := a.publicRelay()
 		if err != nil {
 			return nil, err
 		}
 		if public != nil {
 			add("public relay", public.Run)
+			a.worker("public_relay", publishes(public))
 		}
 	}
 	if r.any(roleRecorder) {
-		add("recorder", a.record)
+		recording := &recording{app: a}
+		add("recorder", recording.run)
+		a.worker("recorder", recording.ready)
 	}
 	if r.any(roleRecorder, roleScheduler) {
 		add("lane keeper", a.keeper.Run)
@@ -133,7 +135,7 @@ func (a *app) parts(ctx context.Context, r roles, f front) ([]lifecycle.Entry, e
 	add("switches", a.switches.Run)
 	if r.any(roleAPI) {
 		add("clock of the gate", a.clock.Run)
-		add("acknowledgements", a.kept.Run)
+		entries = append(entries, lifecycle.Entry{Name: "acknowledgements", Part: a.keeping()})
 		add("tally", a.tally.Run)
 		add("member lists", a.knownMembers.Run)
 		add("full books of tickets", a.tickets.Run)
@@ -142,11 +144,13 @@ func (a *app) parts(ctx context.Context, r roles, f front) ([]lifecycle.Entry, e
 			return nil, err
 		}
 	}
-	server, err := a.newServer(f.verifier, !r.any(roleAPI))
+	server, err := a.newServer(r, f.verifier)
 	if err != nil {
 		return nil, err
 	}
-	return append(entries, lifecycle.Entry{Name: "HTTP server", Part: newWeb(server, f), StopWithin: 20 * time.Second}), nil
+	serving := newWeb(server, f)
+	serving.drainFor = a.settings.DrainFor
+	return append(entries, lifecycle.Entry{Name: "HTTP server", Part: serving, StopWithin: 20*time.Second + serving.drainFor}), nil
 }
 
 func (a *app) consumers(c carrier) (*subscribed, error) {
@@ -193,78 +197,4 @@ func (a *app) relay(c carrier) (*bus.Relay, error) {
 	}
 	a.stored.hear(relay.Notify)
 	return relay, nil
-}
-
-// recorderBackoff is the pause after the recorder's lead was lost.
-const recorderBackoff = 200 * time.Millisecond
-
-// record runs a recorder whenever this process leads the recording, until ctx
-// ends. Two at once would change nothing: each page compares the lane's cursor.
-func (a *app) record(ctx context.Context) error {
-	for ctx.Err() == nil {
-		err := a.locks().lead(ctx, "recorder", func(ctx context.Context) error { return a.newRecorder().Run(ctx) })
-		if err != nil && ctx.Err() == nil {
-			a.log.Warn("not recording; tried again", "error", err)
-		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(recorderBackoff):
-		}
-	}
-	return nil
-}
-
-// web serves HTTP on a listener that is open already.
-type web struct {
-	server  *api.Server
-	doors   []door
-	failed  chan error
-	serving sync.WaitGroup
-}
-
-// door is a listener and what answers there.
-type door struct {
-	http     *http.Server
-	listener net.Listener
-}
-
-func newWeb(server *api.Server, f front) *web {
-	w := &web{server: server, doors: []door{{server.HTTPServer(), f.listener}}}
-	if f.admin != nil {
-		w.doors = []door{{server.HTTPServerOutside(), f.listener}, {server.HTTPServerInside(), f.admin}}
-	}
-	w.failed = make(chan error, len(w.doors))
-	return w
-}
-
-// Start begins to serve.
-func (w *web) Start(context.Context) error {
-	for _, d := range w.doors {
-		w.serving.Go(func() {
-			if err := d.http.Serve(d.listener); !errors.Is(err, http.ErrServerClosed) {
-				w.failed <- err
-			}
-		})
-	}
-	return nil
-}
-
-// Failed tells why serving ended before it was stopped.
-func (w *web) Failed() <-chan error { return w.failed }
-
-// Stop answers long polls at once, lets requests end, and then closes.
-func (w *web) Stop(ctx context.Context) error {
-	w.server.Drain()
-	errs := make([]error, len(w.doors))
-	var stopping sync.WaitGroup
-	for i, d := range w.doors {
-		stopping.Go(func() {
-			if errs[i] = d.http.Shutdown(ctx); errs[i] != nil {
-				errs[i] = errors.Join(errs[i], d.http.Close())
-			}
-		})
-	}
-	stopping.Wait()
-	w.serving.Wait()
-	return errors.Join(errs...)
 }

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"syscall"
 	"time"
@@ -15,9 +14,9 @@ import (
 	"seckill/infra/pg"
 )
 
-// newServer makes the HTTP API, or with serviceOnly what a process without it
-// answers: its health and its metrics.
-func (a *app) newServer(verifier api.Verifier, serviceOnly bool) (*api.Server, error) {
+// newServer makes the HTTP API, or what a process without that role answers: its
+// health and its metrics.
+func (a *app) newServer(r roles, verifier api.Verifier) (*api.Server, error) {
 	book, err := providers(a.settings)
 	if err != nil {
 		return nil, err
@@ -27,8 +26,8 @@ func (a *app) newServer(verifier api.Verifier, serviceOnly bool) (*api.Server, e
 		Purchaser: a.purchaser, Finder: a.finder, Prover: &commands.Prover{Env: a.env, Log: a.sink}, Stater: a.closer, Shower: a.shower, Operator: a.operator, Cleanup: a.cleanup, Reconciler: a.repairer, Rehydrator: a.keeper, Reviser: a.operator, Preheats: a.preheats, Switches: a.switches, Tickets: a.tickets, Members: a.members, Verifier: verifier,
 		Orders: a.orders, Providers: book, Limits: a.limited(),
 		Admission: a.sale.limiter,
-		Log:       a.log, Now: a.env.Now, Metrics: a.metrics, Scrape: a.metrics.Handler(), Checks: a.checks(verifier),
-	}, api.Options{Away: storeAway, Archived: archived, ServiceOnly: serviceOnly, TicketProof: a.settings.TicketPoW > 0,
+		Log:       a.log, Now: a.env.Now, Metrics: a.metrics, Scrape: a.metrics.Handler(), Checks: a.checks(r, verifier),
+	}, api.Options{Away: storeAway, Archived: archived, ServiceOnly: !r.any(roleAPI), TicketProof: a.settings.TicketPoW > 0,
 		PurchaseBudget: a.settings.Deadlines.Handler, ReadBudget: a.settings.Deadlines.Gateway,
 		WaitingPolls: min(files/2, 20000), Connections: files * 3 / 4})
 	if err != nil {
@@ -58,36 +57,6 @@ func (c console) verifier(ctx context.Context, log *slog.Logger) (api.Verifier, 
 		return nil, err
 	}
 	return api.SecretVerifier(secret, time.Now)
-}
-
-// maxStale is for how long the core projections may leave an event unapplied
-// before this node says that it is not ready.
-const maxStale = 10 * time.Second
-
-// checks are what must hold before this node takes requests.
-func (a *app) checks(verifier api.Verifier) []api.Check {
-	checks := []api.Check{
-		{Name: "event_store", Ready: func(ctx context.Context) error {
-			_, err := a.sink.Head(ctx)
-			return err
-		}},
-		{Name: "log_tables", Ready: a.guardedTables},
-		{Name: "gate", Ready: a.gate.Check},
-		{Name: "projections", Ready: func(ctx context.Context) error {
-			stats, err := a.progress.Stats(ctx)
-			if err != nil {
-				return err
-			}
-			if waits := a.env.Now().Sub(stats.Waiting); !stats.Waiting.IsZero() && waits > maxStale {
-				return fmt.Errorf("an event has waited %s for the projections", waits.Round(time.Second))
-			}
-			return nil
-		}},
-	}
-	if keys, ok := verifier.(interface{ Ready(context.Context) error }); ok {
-		checks = append(checks, api.Check{Name: "tokens", Ready: keys.Ready})
-	}
-	return checks
 }
 
 // openFiles is how many files this process may have open, each connection being one.

@@ -43,6 +43,7 @@ func (s Settings) Validate() error {
 		"SECKILL_ADMIN_ADDR must be HOST:PORT with a port from 0 to 65535, but it is %q.", s.AdminAddr)
 	p.check(s.AdminAddr == "" || s.AdminAddr != s.HTTPAddr || strings.HasSuffix(s.AdminAddr, ":0"),
 		"SECKILL_ADMIN_ADDR must not be the address of SECKILL_HTTP_ADDR: leave it out to serve operators there.")
+	p.check(s.DrainFor >= 0 && s.DrainFor <= maxDrain, "SECKILL_DRAIN_FOR must be a time from 0 to %s, but it is %s.", maxDrain, s.DrainFor)
 	p.check(s.Node == "" || nodeForm.MatchString(s.Node), "SECKILL_NODE must have at most 64 letters, digits, dots, dashes and underscores.")
 	p.tokens(s)
 	p.payments(s)
@@ -65,6 +66,9 @@ func (s Settings) Validate() error {
 	}
 	return nil
 }
+
+// maxDrain keeps a process that is told to stop from being taken for one that hangs.
+const maxDrain = time.Minute
 
 // tokens refuses two issuers of tokens: it must not be guessed which one is meant.
 func (p *problems) tokens(s Settings) {

@@ -50,7 +50,7 @@ type Metrics struct {
 	scriptLongest *longest
 
 	recorderPages, recorderPurchases prometheus.Counter
-	recorderLag                      prometheus.Gauge
+	recorderLag, recorderLanes       prometheus.Gauge
 	alarms                           *prometheus.CounterVec
 
 	appendBatches, appendEvents, appendRetries prometheus.Counter
@@ -112,6 +112,7 @@ func (m *Metrics) serving(f factory) {
 func (m *Metrics) recording(f factory) {
 	m.recorderPages = f.counter("recorder_pages_total", "Pages of the journal recorded by this process.")
 	m.recorderPurchases = f.counter("recorder_purchases_total", "Purchases recorded by this process.")
+	m.recorderLanes = f.gauge("recorder_lanes", "Lanes whose journals this process records: its share among the recorders that live.")
 	m.recorderLag = f.gauge("recorder_lag_entries", "Journal entries that the gate wrote and the log has not recorded, over all lanes.")
 	m.alarms = f.counters("alarms_total", "What a person must look at, by kind.", "kind")
 	m.appendBatches = f.counter("append_batches_total", "Batches committed to the event store by this process.")
@@ -218,6 +219,9 @@ func (m *Metrics) Recorded(purchases int) {
 	m.recorderPages.Inc()
 	m.recorderPurchases.Add(float64(purchases))
 }
+
+// RecordedLanes shows how many lanes this process records.
+func (m *Metrics) RecordedLanes(n int) { m.recorderLanes.Set(float64(n)) }
 
 // Alarm counts what a person must look at.
 func (m *Metrics) Alarm(kind string) {

@@ -48,7 +48,7 @@ func TestEveryFamilyIsThereFromTheStartAtZero(t *testing.T) {
 		`seckill_gate_script_seconds_count{script="reserve"}`,
 		`seckill_gate_script_batch_count{script="reserve"}`,
 		`seckill_gate_script_longest_seconds{script="apply"}`,
-		`seckill_recorder_pages_total`, `seckill_recorder_purchases_total`, `seckill_recorder_lag_entries`,
+		`seckill_recorder_pages_total`, `seckill_recorder_purchases_total`, `seckill_recorder_lag_entries`, `seckill_recorder_lanes`,
 		`seckill_alarms_total{kind="poison"}`,
 		`seckill_append_batches_total`, `seckill_append_events_total`, `seckill_append_retries_total`, `seckill_append_batch_seconds_count`,
 		`seckill_log_position`, `seckill_relay_position`,

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"sync"
 	"time"
 
@@ -15,8 +16,8 @@ import (
 // Leader elects one holder of a name within a namespace of a database.
 //
 // Two holders can overlap for a moment: a holder that lost its connection
-// notices up to a few seconds later. What a leader does must be fenced by an
-// epoch or be idempotent.
+// notices up to a few seconds later, and one that was frozen when it wakes. What a
+// leader does must be fenced by an epoch or be idempotent.
 type Leader struct {
 	pool *pgxpool.Pool
 	key  int64
@@ -99,16 +100,37 @@ func (l *Leader) Lock(ctx context.Context) (*Lease, error) {
 }
 
 func (l *Leader) connect(ctx context.Context) (*pgx.Conn, error) {
-	cfg := l.pool.Config()
-	conn, err := pgx.ConnectConfig(ctx, cfg.ConnConfig)
+	conn, err := connectHolder(ctx, l.pool)
 	if err != nil {
 		return nil, fmt.Errorf("connect to lead %s: %w", l.name, err)
 	}
+	return conn, nil
+}
+
+// holderIdle is for how long a session that carries locks may say nothing. Its
+// holder asks far more often: one that does not is frozen, or its machine is gone,
+// and is not to keep its work from others.
+const holderIdle = 10 * time.Second
+
+// connectHolder opens a session of its own for locks, with the settings of a pool.
+func connectHolder(ctx context.Context, pool *pgxpool.Pool) (*pgx.Conn, error) {
+	cfg := pool.Config()
+	conn, err := pgx.ConnectConfig(ctx, cfg.ConnConfig)
+	if err != nil {
+		return nil, err
+	}
 	if cfg.AfterConnect != nil {
-		if err := cfg.AfterConnect(ctx, conn); err != nil {
-			closeQuietly(ctx, conn)
-			return nil, fmt.Errorf("connect to lead %s: %w", l.name, err)
+		err = cfg.AfterConnect(ctx, conn)
+	}
+	if err == nil {
+		_, err = conn.Exec(ctx, "select set_config('idle_session_timeout', $1, false)", strconv.FormatInt(holderIdle.Milliseconds(), 10))
+		if SQLState(err) == codeUndefinedObject {
+			err = nil // before PostgreSQL 14: a frozen holder keeps its locks until it ends
 		}
+	}
+	if err != nil {
+		closeQuietly(ctx, conn)
+		return nil, err
 	}
 	return conn, nil
 }
