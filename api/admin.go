@@ -12,18 +12,20 @@ import (
 // AdminSaleView is a sale as operators see it.
 type AdminSaleView struct {
 	SaleView
-	OrdersPerBuyer int             `json:"orders_per_buyer"`
-	Rebuy          bool            `json:"rebuy"`
-	Buckets        int             `json:"buckets"`
-	Tokens         int             `json:"tokens"`
-	PaymentWindow  int64           `json:"payment_window" doc:"Seconds"`
-	EligibleTiers  []string        `json:"eligible_tiers" nullable:"false"`
-	RequireTicket  bool            `json:"require_ticket"`
-	AutoOpen       bool            `json:"auto_open"`
-	Members        *MembersView    `json:"members,omitempty" doc:"Who may buy, where a list says so"`
-	Confirmed      bool            `json:"confirmed" doc:"Whether it may open at its time: by itself (auto_open), or because it was confirmed as it stands"`
-	Pauses         []string        `json:"pauses" nullable:"false" doc:"Why nothing is sold: operator, drift, recovery, switch. Each is taken away by itself"`
-	Items          []AdminItemView `json:"items" nullable:"false"`
+	OrdersPerBuyer int          `json:"orders_per_buyer"`
+	Rebuy          bool         `json:"rebuy"`
+	Buckets        int          `json:"buckets"`
+	Tokens         int          `json:"tokens"`
+	PaymentWindow  int64        `json:"payment_window" doc:"Seconds"`
+	EligibleTiers  []string     `json:"eligible_tiers" nullable:"false"`
+	RequireTicket  bool         `json:"require_ticket"`
+	AutoOpen       bool         `json:"auto_open"`
+	Members        *MembersView `json:"members,omitempty" doc:"Who may buy, where a list says so"`
+	// Acknowledgement is domain.Acknowledgement's.
+	Acknowledgement string          `json:"acknowledgement" enum:"memory,aof,fsync,replicated" doc:"What must have become of a purchase in the gate before its buyer hears that it was accepted"`
+	Confirmed       bool            `json:"confirmed" doc:"Whether it may open at its time: by itself (auto_open), or because it was confirmed as it stands"`
+	Pauses          []string        `json:"pauses" nullable:"false" doc:"Why nothing is sold: operator, drift, recovery, switch, acknowledgement. Each is taken away by itself"`
+	Items           []AdminItemView `json:"items" nullable:"false"`
 }
 
 // AdminItemView is one thing on sale as operators see it.
@@ -61,7 +63,7 @@ func (s *Server) adminView(ctx context.Context, sale commands.FoldedSale) AdminS
 	v := AdminSaleView{
 		SaleView: saleView(answer), OrdersPerBuyer: t.OrdersPerBuyer, Rebuy: t.Rebuy, Buckets: t.Buckets, Tokens: t.Tokens,
 		PaymentWindow: t.PaymentWindow, EligibleTiers: append([]string{}, t.EligibleTiers...), RequireTicket: t.RequireTicket,
-		AutoOpen: t.AutoOpen, Confirmed: sale.MayOpen(), Pauses: make([]string, len(pauses)), Items: make([]AdminItemView, len(t.Items)),
+		AutoOpen: t.AutoOpen, Acknowledgement: string(t.Acknowledged()), Confirmed: sale.MayOpen(), Pauses: make([]string, len(pauses)), Items: make([]AdminItemView, len(t.Items)),
 	}
 	v.Members = membersView(sale.Members)
 	for i, p := range pauses {
@@ -166,20 +168,22 @@ func (s *Server) logAction(ctx context.Context, action, sale string) {
 // SaleBody is what an operator sends to schedule a sale. Bounds that concern
 // several fields, and those of a version, are judged by the command.
 type SaleBody struct {
-	Title          string     `json:"title"`
-	OpensAt        string     `json:"opens_at" doc:"RFC 3339, with a zone" example:"2026-11-11T00:00:00+08:00"`
-	ClosesAt       string     `json:"closes_at" doc:"RFC 3339, with a zone" example:"2026-11-11T02:00:00+08:00"`
-	LimitPerBuyer  int64      `json:"limit_per_buyer,omitempty" minimum:"1" maximum:"2147483647" doc:"Units; 1 when left out"`
-	OrdersPerBuyer int        `json:"orders_per_buyer,omitempty" minimum:"1" maximum:"1000" doc:"Live orders; 1 when left out"`
-	Rebuy          bool       `json:"rebuy,omitempty" doc:"May a buyer whose order was cancelled or expired buy again"`
-	Strategy       string     `json:"strategy,omitempty" enum:"postgres,redis-sync,redis-async" doc:"redis-async when left out"`
-	Buckets        int        `json:"buckets,omitempty" minimum:"1" maximum:"1024" doc:"1 when left out"`
-	Tokens         int        `json:"tokens,omitempty" minimum:"0" maximum:"1000" doc:"Tickets are given to so many buyers for each unit of the stock; the sale requires them then. 0: to everybody who asks"`
-	PaymentWindow  int64      `json:"payment_window,omitempty" minimum:"1" maximum:"2592000" doc:"Seconds to pay; 900 when left out"`
-	EligibleTiers  []string   `json:"eligible_tiers,omitempty" maxItems:"100" doc:"Everybody when left out"`
-	RequireTicket  bool       `json:"require_ticket,omitempty" doc:"Who buys needs a ticket"`
-	AutoOpen       *bool      `json:"auto_open,omitempty" doc:"true when left out; false: it opens only after a confirmation that follows a clean preheat"`
-	Items          []ItemBody `json:"items" nullable:"false" minItems:"1" maxItems:"100"`
+	Title          string   `json:"title"`
+	OpensAt        string   `json:"opens_at" doc:"RFC 3339, with a zone" example:"2026-11-11T00:00:00+08:00"`
+	ClosesAt       string   `json:"closes_at" doc:"RFC 3339, with a zone" example:"2026-11-11T02:00:00+08:00"`
+	LimitPerBuyer  int64    `json:"limit_per_buyer,omitempty" minimum:"1" maximum:"2147483647" doc:"Units; 1 when left out"`
+	OrdersPerBuyer int      `json:"orders_per_buyer,omitempty" minimum:"1" maximum:"1000" doc:"Live orders; 1 when left out"`
+	Rebuy          bool     `json:"rebuy,omitempty" doc:"May a buyer whose order was cancelled or expired buy again"`
+	Strategy       string   `json:"strategy,omitempty" enum:"postgres,redis-sync,redis-async" doc:"redis-async when left out"`
+	Buckets        int      `json:"buckets,omitempty" minimum:"1" maximum:"1024" doc:"1 when left out"`
+	Tokens         int      `json:"tokens,omitempty" minimum:"0" maximum:"1000" doc:"Tickets are given to so many buyers for each unit of the stock; the sale requires them then. 0: to everybody who asks"`
+	PaymentWindow  int64    `json:"payment_window,omitempty" minimum:"1" maximum:"2592000" doc:"Seconds to pay; 900 when left out"`
+	EligibleTiers  []string `json:"eligible_tiers,omitempty" maxItems:"100" doc:"Everybody when left out"`
+	RequireTicket  bool     `json:"require_ticket,omitempty" doc:"Who buys needs a ticket"`
+	AutoOpen       *bool    `json:"auto_open,omitempty" doc:"true when left out; false: it opens only after a confirmation that follows a clean preheat"`
+	// Acknowledgement is domain.Acknowledgement's.
+	Acknowledgement string     `json:"acknowledgement,omitempty" enum:"memory,aof,fsync,replicated" doc:"What must have become of a purchase in the gate before its buyer hears that it was accepted: it is in the memory of the gate's server (when left out), in its append-only file, on its disk, or in the memory of a replica too. A sale does not open while its server does not give that"`
+	Items           []ItemBody `json:"items" nullable:"false" minItems:"1" maxItems:"100"`
 }
 
 // ItemBody is one thing to be sold.

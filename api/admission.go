@@ -34,15 +34,37 @@ func (s *Server) room(sale string) error {
 }
 
 // enter takes the place of a purchase whose body is here, and starts its deadline.
-// A body on a slow line holds no place. The caller must call leave where there is
-// no error.
-func (s *Server) enter(ctx context.Context, sale string) (within context.Context, leave func(), err error) {
-	budget := withBudget(ctx, s.opts.PurchaseBudget)
-	if !s.Admission.Enter(budget, sale) {
-		budget.end()
-		return nil, nil, refuse(domain.CodeBusy)
+// A body on a slow line holds no place. The caller must end it where there is no
+// error.
+func (s *Server) enter(ctx context.Context, sale string) (*placeTaken, error) {
+	p := &placeTaken{admission: s.Admission, budget: withBudget(ctx, s.opts.PurchaseBudget)}
+	if !s.Admission.Enter(p.budget, sale) {
+		p.budget.end()
+		return nil, refuse(domain.CodeBusy)
 	}
-	return budget, func() { s.Admission.Leave(); budget.end() }, nil
+	return p, nil
+}
+
+// placeTaken is the place of one purchase. One goroutine uses it.
+type placeTaken struct {
+	admission Admission
+	budget    *budgeted
+	left      bool
+}
+
+// leave gives the place back, once, while the deadline goes on: who only waits to be
+// recorded keeps nobody from the gate.
+func (p *placeTaken) leave() {
+	if !p.left {
+		p.left = true
+		p.admission.Leave()
+	}
+}
+
+// end gives the place back, if that is not done, and ends the deadline.
+func (p *placeTaken) end() {
+	p.leave()
+	p.budget.end()
 }
 
 // bounded gives a context that ends after a budget; 0: none.

@@ -86,6 +86,23 @@ func TestEveryPurchaseGivesItsPlaceBack(t *testing.T) {
 	}
 }
 
+func TestAPurchaseThatOnlyWaitsToBeRecordedHoldsNoPlace(t *testing.T) {
+	room := newRoom(true, true)
+	h := newHouse(t, roomy(room))
+	before, after := int64(-1), int64(-1)
+	h.purchaser.answer = func(req commands.PurchaseRequest) (commands.PurchaseResult, error) {
+		before = room.inside.Load()
+		req.Judged()
+		req.Judged()
+		after = room.inside.Load()
+		return commands.PurchaseResult{}, nil
+	}
+	h.buy(oneShoe)
+	if before != 1 || after != 0 || room.inside.Load() != 0 {
+		t.Errorf("%d inside before the gate had judged, %d afterwards, %d at the end; want 1, 0 and 0", before, after, room.inside.Load())
+	}
+}
+
 func TestABodyOnASlowLineHoldsNoPlace(t *testing.T) {
 	room := newRoom(true, true)
 	h := newHouse(t, roomy(room))

@@ -157,8 +157,8 @@ func (s *Server) purchaseOperation() huma.Operation {
 	retry := &huma.Param{Description: "Seconds", Schema: &huma.Schema{Type: huma.TypeInteger}}
 	o.Responses = map[string]*huma.Response{
 		"200": {Description: "A repeat: the order that was there before, with its status of now", Headers: map[string]*huma.Param{"Location": location}},
-		"201": {Description: "Placed", Headers: map[string]*huma.Param{"Location": location}},
-		"202": {Description: "Accepted; ask for the order", Headers: map[string]*huma.Param{"Location": location, "Retry-After": retry}},
+		"201": {Description: "Placed: the log has it (strategies redis-sync and postgres, or where the answer waited for the record)", Headers: map[string]*huma.Param{"Location": location}},
+		"202": {Description: "Accepted: status queued, to be asked for; or, where the answer waited for the record, rejected with its reason: nothing was sold then", Headers: map[string]*huma.Param{"Location": location, "Retry-After": retry}},
 	}
 	return o
 }

@@ -20,6 +20,7 @@ type PurchaseAnswer struct {
 	PollURL string `json:"poll_url" doc:"Where to ask for the order; relative to this server"`
 	TraceID string `json:"trace_id"`
 	Repeat  bool   `json:"repeat,omitempty" doc:"true: the order was there before this request"`
+	Reason  string `json:"reason,omitempty" enum:"guard,duplicate,limit,poison,lost" doc:"Why a rejected order was rejected"`
 	// WaitingFor and Detail are those of OrderView, while the order is queued.
 	WaitingFor string `json:"waiting_for,omitempty" enum:"recorder,gate,log,sale" doc:"What a queued order waits for: to be recorded, the gate, the log, or that its sale goes on after a pause"`
 	Detail     string `json:"detail,omitempty" doc:"A sentence for people about what it waits for, where a store is away, in the language of Accept-Language (en, zh)"`
@@ -75,12 +76,13 @@ func (s *Server) buy(c echo.Context, line *purchaseLine) (commands.PurchaseResul
 	}
 	req.Buyer, req.Tier = asked.caller.Buyer, asked.caller.Tier
 	req.Sale, req.TraceID = line.sale, line.trace
-	within, leave, err := s.enter(ctx, line.sale)
+	place, err := s.enter(ctx, line.sale)
 	if err != nil {
 		return commands.PurchaseResult{}, err
 	}
-	defer leave()
-	result, err := s.Purchaser.Purchase(within, req)
+	defer place.end()
+	req.Judged = place.leave
+	result, err := s.Purchaser.Purchase(place.budget, req)
 	if err == nil {
 		line.outcome = result.Outcome.String()
 	}
@@ -150,22 +152,27 @@ func refusalOfOutcome(result commands.PurchaseResult) error {
 	return r
 }
 
-// writePurchase answers 202 while the order is queued, 201 once it is recorded,
-// and 200 for an order that was there before.
+// writePurchase answers 202 while the order is queued, 201 once it is recorded, and
+// 200 for an order that was there before. One that the log rejected while its buyer
+// waited is 202 with that status: who looks at the code alone asks for the order, and
+// does not take it for bought.
 func writePurchase(c echo.Context, result commands.PurchaseResult, trace string) error {
 	order := result.Order
 	path := orderPath(order.ID)
 	h := c.Response().Header()
 	h.Set(echo.HeaderLocation, path)
 	status := http.StatusCreated
-	if order.Status == domain.OrderStatusQueued {
+	switch order.Status {
+	case domain.OrderStatusQueued:
 		status = http.StatusAccepted
 		h.Set(echo.HeaderRetryAfter, "1")
+	case domain.OrderStatusRejected:
+		status = http.StatusAccepted
 	}
 	if result.Repeat {
 		status = http.StatusOK
 	}
-	answer := PurchaseAnswer{OrderID: order.ID, Status: string(order.Status), PollURL: path, TraceID: trace, Repeat: result.Repeat}
+	answer := PurchaseAnswer{OrderID: order.ID, Status: string(order.Status), PollURL: path, TraceID: trace, Repeat: result.Repeat, Reason: string(order.Reason)}
 	if order.Status == domain.OrderStatusQueued && order.WaitingFor != "" {
 		answer.WaitingFor = string(order.WaitingFor)
 		if order.WaitingFor != domain.WaitingForRecorder {

@@ -81,6 +81,23 @@ func TestSeveralLinesAreBoughtTogether(t *testing.T) {
 	}
 }
 
+func TestAnOrderThatTheLogRejectedWhileItsBuyerWaitedIsToldAsRejected(t *testing.T) {
+	h := newHouse(t, nil)
+	h.purchaser.answer = func(commands.PurchaseRequest) (commands.PurchaseResult, error) {
+		return commands.PurchaseResult{Outcome: domain.Reserved, Order: commands.OrderAnswer{
+			Order: domain.Order{ID: "o-1", Status: domain.OrderStatusRejected, Reason: domain.RejectedGuard},
+		}}, nil
+	}
+	got := h.buy(oneShoe)
+	doc := got.json()
+	if got.Status != http.StatusAccepted || doc["status"] != "rejected" || doc["reason"] != "guard" || doc["order_id"] != "o-1" {
+		t.Errorf("got %d %s; want 202 with the order, its status and its reason", got.Status, got.Body)
+	}
+	if got.Header.Get("Retry-After") != "" || got.Header.Get("Location") == "" {
+		t.Errorf("Retry-After %q, Location %q; want nothing to wait for, and where the order is", got.Header.Get("Retry-After"), got.Header.Get("Location"))
+	}
+}
+
 func TestEveryRefusedOutcomeHasItsStatusAndCode(t *testing.T) {
 	want := map[domain.Outcome]struct {
 		status int

@@ -17,21 +17,23 @@ const reviseDescription = "Changes what the body names; what it leaves out stays
 // RevisionBody is what an operator wants to be otherwise about a sale. What is left
 // out stays as it is.
 type RevisionBody struct {
-	Version        int64              `json:"version" minimum:"1" doc:"Of the sale as its author saw it"`
-	Title          *string            `json:"title,omitempty"`
-	OpensAt        *string            `json:"opens_at,omitempty" doc:"RFC 3339, with a zone"`
-	ClosesAt       *string            `json:"closes_at,omitempty" doc:"RFC 3339, with a zone"`
-	LimitPerBuyer  *int64             `json:"limit_per_buyer,omitempty" minimum:"1" maximum:"2147483647"`
-	OrdersPerBuyer *int               `json:"orders_per_buyer,omitempty" minimum:"1" maximum:"1000"`
-	Rebuy          *bool              `json:"rebuy,omitempty"`
-	Strategy       *string            `json:"strategy,omitempty" enum:"postgres,redis-sync,redis-async"`
-	Buckets        *int               `json:"buckets,omitempty" minimum:"1" maximum:"1024" doc:"As it is"`
-	Tokens         *int               `json:"tokens,omitempty" minimum:"0" maximum:"2147483647"`
-	PaymentWindow  *int64             `json:"payment_window,omitempty" minimum:"1" maximum:"2592000"`
-	EligibleTiers  []string           `json:"eligible_tiers,omitempty" maxItems:"100" doc:"An empty list: everybody"`
-	RequireTicket  *bool              `json:"require_ticket,omitempty"`
-	AutoOpen       *bool              `json:"auto_open,omitempty"`
-	Items          []ItemRevisionBody `json:"items,omitempty" minItems:"1" maxItems:"100" doc:"All of them, in their order"`
+	Version        int64    `json:"version" minimum:"1" doc:"Of the sale as its author saw it"`
+	Title          *string  `json:"title,omitempty"`
+	OpensAt        *string  `json:"opens_at,omitempty" doc:"RFC 3339, with a zone"`
+	ClosesAt       *string  `json:"closes_at,omitempty" doc:"RFC 3339, with a zone"`
+	LimitPerBuyer  *int64   `json:"limit_per_buyer,omitempty" minimum:"1" maximum:"2147483647"`
+	OrdersPerBuyer *int     `json:"orders_per_buyer,omitempty" minimum:"1" maximum:"1000"`
+	Rebuy          *bool    `json:"rebuy,omitempty"`
+	Strategy       *string  `json:"strategy,omitempty" enum:"postgres,redis-sync,redis-async"`
+	Buckets        *int     `json:"buckets,omitempty" minimum:"1" maximum:"1024" doc:"As it is"`
+	Tokens         *int     `json:"tokens,omitempty" minimum:"0" maximum:"2147483647"`
+	PaymentWindow  *int64   `json:"payment_window,omitempty" minimum:"1" maximum:"2592000"`
+	EligibleTiers  []string `json:"eligible_tiers,omitempty" maxItems:"100" doc:"An empty list: everybody"`
+	RequireTicket  *bool    `json:"require_ticket,omitempty"`
+	AutoOpen       *bool    `json:"auto_open,omitempty"`
+	// Acknowledgement is domain.Acknowledgement's.
+	Acknowledgement *string            `json:"acknowledgement,omitempty" enum:"memory,aof,fsync,replicated"`
+	Items           []ItemRevisionBody `json:"items,omitempty" minItems:"1" maxItems:"100" doc:"All of them, in their order"`
 }
 
 // ItemRevisionBody is what is to be otherwise about one item.
@@ -66,6 +68,7 @@ func (b *RevisionBody) change(t domain.SaleTerms) (domain.SaleTerms, []domain.Fi
 	set(&t.OrdersPerBuyer, b.OrdersPerBuyer)
 	set(&t.Rebuy, b.Rebuy)
 	set((*string)(&t.Strategy), b.Strategy)
+	set((*string)(&t.Acknowledgement), b.Acknowledgement)
 	set(&t.Buckets, b.Buckets)
 	set(&t.Tokens, b.Tokens)
 	set(&t.PaymentWindow, b.PaymentWindow)

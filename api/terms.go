@@ -12,7 +12,8 @@ func (b *SaleBody) terms() (domain.SaleTerms, []domain.FieldError) {
 	t := domain.SaleTerms{
 		Title: b.Title, OpensAt: r.instant("opens_at", b.OpensAt), ClosesAt: r.instant("closes_at", b.ClosesAt),
 		LimitPerBuyer: b.LimitPerBuyer, OrdersPerBuyer: b.OrdersPerBuyer, Rebuy: b.Rebuy, Strategy: domain.Strategy(b.Strategy),
-		Buckets: b.Buckets, Tokens: b.Tokens, PaymentWindow: b.PaymentWindow, EligibleTiers: b.EligibleTiers,
+		Acknowledgement: domain.Acknowledgement(b.Acknowledgement),
+		Buckets:         b.Buckets, Tokens: b.Tokens, PaymentWindow: b.PaymentWindow, EligibleTiers: b.EligibleTiers,
 		RequireTicket: b.RequireTicket, AutoOpen: b.AutoOpen == nil || *b.AutoOpen,
 	}
 	for i, item := range b.Items {

@@ -58,8 +58,8 @@ func notYet(t domain.SaleTerms) []domain.FieldError {
 			bad = append(bad, domain.FieldError{Field: field, Reason: reason})
 		}
 	}
-	refuse(t.Strategy == domain.StrategyPostgres || t.Strategy == domain.StrategyRedisSync, "strategy",
-		"this version serves redis-async only")
+	refuse(t.Strategy == domain.StrategyPostgres, "strategy", "this version serves redis-sync and redis-async only")
+	refuse(t.Acknowledged() != domain.AcknowledgeMemory, "acknowledgement", "this version serves memory only")
 	refuse(t.Buckets > 1, "buckets", "this version serves one bucket only")
 	return bad
 }

@@ -41,6 +41,9 @@ type Reservation struct {
 	TraceID  string
 	// Node is the process that asks for its buyer, "" where it has no name.
 	Node string
+	// Strength is how surely the gate is to keep the purchase before it answers, as
+	// the terms of the sale have it. No judgement looks at it.
+	Strength domain.Acknowledgement
 }
 
 // Verdict is the gate's answer. A business "no" is a verdict, never an error.
@@ -51,6 +54,9 @@ type Verdict struct {
 	Order string
 	// Entry is where the journal holds the purchase (Reserved; SameOrder when known).
 	Entry domain.EntryID
+	// Weak: the purchase was accepted, but it is not certain that the gate keeps it as
+	// strongly as Strength asked. The outcome stands; the log alone is stronger.
+	Weak bool
 	// Now is the gate's clock; OpensAt is set with TooEarly.
 	Now     time.Time
 	OpensAt time.Time

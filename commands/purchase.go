@@ -28,6 +28,9 @@ type PurchaseRequest struct {
 	Route    string
 	BodyHash string
 	TraceID  string
+	// Judged, if set, is called when the gate has accepted the purchase and nothing is
+	// left but to wait for its record: then it keeps nobody from the gate any more.
+	Judged func()
 }
 
 // PurchaseResult is the answer to a purchase. With Reserved, Repeat and
@@ -41,6 +44,8 @@ type PurchaseResult struct {
 	Now     time.Time
 	// unseen: nobody could see yet what the gate decided.
 	unseen bool
+	// record is set where this very purchase was accepted.
+	record *toRecord
 }
 
 // PurchaserOptions tune a Purchaser; zero values take the defaults.
@@ -68,6 +73,9 @@ type PurchaserOptions struct {
 	// nil, Reserve judges.
 	Clock     *GateClock
 	Shortages Shortages
+	// Placed tells when the log has decided what the gate accepted. Nil: no answer
+	// waits for that.
+	Placed *Placed
 	// OnKnown, if set, hears of each answer that was given without Reserve, by its
 	// kind: see KnownAnswers.
 	OnKnown func(kind string)
@@ -139,6 +147,7 @@ func (p *Purchaser) Purchase(ctx context.Context, req PurchaseRequest) (Purchase
 	result, known, err := p.known(ctx, &sale, &req)
 	if !known && err == nil {
 		if result, err = p.reserve(ctx, sale.Sale, req); err == nil {
+			result = p.awaitRecord(ctx, &sale.Sale, &req, result)
 			p.learn(&sale, &req, result)
 		}
 	}
@@ -214,11 +223,11 @@ func (p *Purchaser) answer(ctx context.Context, sale domain.Sale, req PurchaseRe
 	result := PurchaseResult{Outcome: v.Outcome, OpensAt: v.OpensAt, Now: v.Now}
 	switch v.Outcome {
 	case domain.Reserved:
-		return p.accepted(r, v.Entry), nil
+		return p.accepted(r, v), nil
 	case domain.SameOrder, domain.Repeat:
 		if v.Order == r.Order {
 			// Our own script ran twice: this is its first answer.
-			return p.accepted(r, v.Entry), nil
+			return p.accepted(r, v), nil
 		}
 		result.Repeat, result.Order = true, p.orderOf(ctx, r, v.Order)
 	case domain.NotReady:
@@ -256,11 +265,6 @@ func (p *Purchaser) orderOf(ctx context.Context, r Reservation, order string) Or
 	return answer
 }
 
-func (p *Purchaser) accepted(r Reservation, entry domain.EntryID) PurchaseResult {
-	p.kept.Keep(r, entry)
-	return PurchaseResult{Outcome: domain.Reserved, Order: queuedOrder(r)}
-}
-
 func queuedOrder(r Reservation) OrderAnswer {
 	return OrderAnswer{TraceID: r.TraceID, WaitingFor: domain.WaitingForRecorder, Order: domain.Order{
 		ID: r.Order, SaleID: r.Place.Sale, BuyerID: r.Buyer, Bucket: r.Place.Bucket, Status: domain.OrderStatusQueued,
@@ -288,7 +292,7 @@ func (p *Purchaser) findOut(ctx context.Context, sale domain.Sale, r Reservation
 				return PurchaseResult{}, true
 			}
 			if err == nil && res.State != OrderUnresolved {
-				return p.accepted(r, res.Entry), false
+				return p.accepted(r, Verdict{Entry: res.Entry, Weak: r.Strength == domain.AcknowledgeReplicated}), false
 			}
 			pause(asked, resolveLeast+rand.N(resolveMost-resolveLeast))
 		}
@@ -374,7 +378,7 @@ func (p *Purchaser) reservation(sale domain.Sale, req PurchaseRequest) (Reservat
 	}
 	r := Reservation{
 		Order: order, Buyer: req.Buyer, Place: place, Lines: req.Lines, Items: sale.SKUs(),
-		TraceID: req.TraceID, Node: p.env.Node,
+		TraceID: req.TraceID, Node: p.env.Node, Strength: sale.Terms.Acknowledgement,
 	}
 	p.judgeBuyer(&r, &sale, &req)
 	if req.IdempotencyKey != "" {

@@ -55,6 +55,7 @@ var glossary = map[string]string{
 	"orders_per_buyer":           "Orders that a buyer may have at a time.",
 	"rebuy":                      "May a buyer whose order was cancelled or expired buy again.",
 	"strategy":                   "Which machinery serves the sale.",
+	"acknowledgement":            "What must have become of a purchase in the gate before its buyer hears that it was accepted; left out: it is in memory.",
 	"buckets":                    "Into how many parts the stock is dealt.",
 	"tokens":                     "Tickets per unit that are given out; 0: no limit.",
 	"payment_window":             "Seconds to pay in.",

@@ -22,20 +22,48 @@ type Tranche struct {
 
 // SaleTerms is everything an operator sets about a sale.
 type SaleTerms struct {
-	Title          string      `json:"title"`
-	OpensAt        time.Time   `json:"opens_at"`
-	ClosesAt       time.Time   `json:"closes_at"`
-	LimitPerBuyer  int64       `json:"limit_per_buyer"`
-	OrdersPerBuyer int         `json:"orders_per_buyer"`
-	Rebuy          bool        `json:"rebuy"`
-	Strategy       Strategy    `json:"strategy"`
-	Buckets        int         `json:"buckets"`
-	Tokens         int         `json:"tokens,omitempty"`
-	PaymentWindow  int64       `json:"payment_window"` // seconds
-	EligibleTiers  []string    `json:"eligible_tiers,omitempty"`
-	RequireTicket  bool        `json:"require_ticket,omitempty"`
-	AutoOpen       bool        `json:"auto_open"`
-	Items          []ItemTerms `json:"items"`
+	Title          string    `json:"title"`
+	OpensAt        time.Time `json:"opens_at"`
+	ClosesAt       time.Time `json:"closes_at"`
+	LimitPerBuyer  int64     `json:"limit_per_buyer"`
+	OrdersPerBuyer int       `json:"orders_per_buyer"`
+	Rebuy          bool      `json:"rebuy"`
+	Strategy       Strategy  `json:"strategy"`
+	Buckets        int       `json:"buckets"`
+	Tokens         int       `json:"tokens,omitempty"`
+	PaymentWindow  int64     `json:"payment_window"` // seconds
+	EligibleTiers  []string  `json:"eligible_tiers,omitempty"`
+	RequireTicket  bool      `json:"require_ticket,omitempty"`
+	AutoOpen       bool      `json:"auto_open"`
+	// Acknowledgement is how surely the gate keeps a purchase before it is told; ""
+	// is memory.
+	Acknowledgement Acknowledgement `json:"acknowledgement,omitempty"`
+	Items           []ItemTerms     `json:"items"`
+}
+
+// Acknowledgement is what must have become of a purchase in the gate before its buyer
+// hears that it was accepted.
+type Acknowledgement string
+
+// Acknowledgements, from the weakest on. Stored as "" AcknowledgeMemory is the default.
+const (
+	AcknowledgeMemory     Acknowledgement = "memory"     // in the memory of the gate's server
+	AcknowledgeAOF        Acknowledgement = "aof"        // handed to its operating system, for its append-only file
+	AcknowledgeFsync      Acknowledgement = "fsync"      // on its disk
+	AcknowledgeReplicated Acknowledgement = "replicated" // in the memory of a replica, too
+)
+
+// Acknowledgements lists every one.
+func Acknowledgements() []Acknowledgement {
+	return []Acknowledgement{AcknowledgeMemory, AcknowledgeAOF, AcknowledgeFsync, AcknowledgeReplicated}
+}
+
+// Acknowledged gives the acknowledgement of the terms by its name.
+func (t SaleTerms) Acknowledged() Acknowledgement {
+	if t.Acknowledgement == "" {
+		return AcknowledgeMemory
+	}
+	return t.Acknowledgement
 }
 
 // Strategy says which machinery serves a sale.
@@ -116,6 +144,9 @@ const (
 	PausedByDrift    PauseReason = "drift"
 	PausedByRecovery PauseReason = "recovery"
 	PausedBySwitch   PauseReason = "switch"
+	// PausedByAcknowledgement: before it opened, the gate's server did not give the
+	// acknowledgement that the sale asks for.
+	PausedByAcknowledgement PauseReason = "acknowledgement"
 )
 
 // SaleClosed ends a sale before its time.

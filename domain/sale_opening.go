@@ -102,6 +102,7 @@ func changes(a, b SaleTerms) []change {
 	differ(a.OrdersPerBuyer == b.OrdersPerBuyer, "orders_per_buyer", changeBeforeOpening, "")
 	differ(a.Rebuy == b.Rebuy, "rebuy", changeBeforeOpening, "")
 	differ(a.Strategy == b.Strategy, "strategy", changeBeforeOpening, "")
+	differ(a.Acknowledged() == b.Acknowledged(), "acknowledgement", changeBeforeOpening, "")
 	differ(a.Tokens == b.Tokens, "tokens", changeBeforeOpening, "")
 	differ(a.PaymentWindow == b.PaymentWindow, "payment_window", changeBeforeOpening, "")
 	differ(slices.Equal(a.EligibleTiers, b.EligibleTiers), "eligible_tiers", changeBeforeOpening, "")

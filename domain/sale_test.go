@@ -89,6 +89,7 @@ func TestTheVersionOfTheTermsMovesWithWhatAPageSaysAlone(t *testing.T) {
 		"rebuy":            {func(t *SaleTerms) { t.Rebuy = !t.Rebuy }, false},
 		"payment_window":   {func(t *SaleTerms) { t.PaymentWindow++ }, false},
 		"auto_open":        {func(t *SaleTerms) { t.AutoOpen = !t.AutoOpen }, false},
+		"acknowledgement":  {func(t *SaleTerms) { t.Acknowledgement = AcknowledgeFsync }, false},
 		"overdraft":        {item(func(i *ItemTerms) { i.Overdraft++ }), false},
 	} {
 		before := goodTerms()

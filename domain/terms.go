@@ -41,6 +41,9 @@ func (t SaleTerms) WithDefaults() SaleTerms {
 	if t.PaymentWindow == 0 {
 		t.PaymentWindow = int64((15 * time.Minute).Seconds())
 	}
+	if t.Acknowledgement == AcknowledgeMemory {
+		t.Acknowledgement = "" // one form for it: terms are compared
+	}
 	t.RequireTicket = t.RequireTicket || t.Tokens > 0
 	return t
 }
@@ -63,6 +66,9 @@ func ValidateTerms(t SaleTerms) []FieldError {
 	check(t.OrdersPerBuyer >= 1 && t.OrdersPerBuyer <= 1000, "orders_per_buyer", "want 1 to 1000")
 	check(slices.Contains([]Strategy{StrategyPostgres, StrategyRedisSync, StrategyRedisAsync}, t.Strategy),
 		"strategy", "want postgres, redis-sync or redis-async")
+	check(slices.Contains(Acknowledgements(), t.Acknowledged()), "acknowledgement", "want memory, aof, fsync or replicated")
+	check(t.Acknowledged() == AcknowledgeMemory || t.Strategy != StrategyPostgres,
+		"acknowledgement", "is of sales with a gate: what strategy postgres acknowledges is in the log, on disk")
 	check(t.Buckets >= 1 && t.Buckets <= MaxBuckets, "buckets", fmt.Sprintf("want 1 to %d", MaxBuckets))
 	check(t.PaymentWindow >= 1 && t.PaymentWindow <= 30*24*3600, "payment_window", "want 1 second to 30 days")
 	check(t.Tokens >= 0 && t.Tokens <= MaxTokens, "tokens", "want 0 to 1000")

@@ -54,13 +54,15 @@ func TestEachFaultOfTermsNamesItsField(t *testing.T) {
 			func(s *SaleTerms) { s.LimitPerBuyer = MaxQuantity + 1 }},
 		"orders_per_buyer": {func(s *SaleTerms) { s.OrdersPerBuyer = 0 }, func(s *SaleTerms) { s.OrdersPerBuyer = 1001 }},
 		"strategy":         {func(s *SaleTerms) { s.Strategy = "redis" }, func(s *SaleTerms) { s.Strategy = "" }},
-		"buckets":          {func(s *SaleTerms) { s.Buckets = 0 }, func(s *SaleTerms) { s.Buckets = MaxBuckets + 1 }},
-		"payment_window":   {func(s *SaleTerms) { s.PaymentWindow = 0 }, func(s *SaleTerms) { s.PaymentWindow = math.MaxInt64 }},
-		"tokens":           {func(s *SaleTerms) { s.Tokens = -1 }},
-		"items":            {func(s *SaleTerms) { s.Items = nil }, func(s *SaleTerms) { s.Items = manyItems(MaxItems + 1) }},
-		"items[1].sku":     {func(s *SaleTerms) { s.Items[1].SKU = "mug" }, func(s *SaleTerms) { s.Items[1].SKU = "a b" }},
-		"items[0].title":   {func(s *SaleTerms) { s.Items[0].Title = strings.Repeat("x", MaxTitle+1) }},
-		"items[1].stock":   {func(s *SaleTerms) { s.Items[1].Stock = -1 }, func(s *SaleTerms) { s.Items[1].Stock = MaxQuantity + 1 }},
+		"acknowledgement": {func(s *SaleTerms) { s.Acknowledgement = "disk" },
+			func(s *SaleTerms) { s.Strategy, s.Acknowledgement = StrategyPostgres, AcknowledgeFsync }},
+		"buckets":        {func(s *SaleTerms) { s.Buckets = 0 }, func(s *SaleTerms) { s.Buckets = MaxBuckets + 1 }},
+		"payment_window": {func(s *SaleTerms) { s.PaymentWindow = 0 }, func(s *SaleTerms) { s.PaymentWindow = math.MaxInt64 }},
+		"tokens":         {func(s *SaleTerms) { s.Tokens = -1 }},
+		"items":          {func(s *SaleTerms) { s.Items = nil }, func(s *SaleTerms) { s.Items = manyItems(MaxItems + 1) }},
+		"items[1].sku":   {func(s *SaleTerms) { s.Items[1].SKU = "mug" }, func(s *SaleTerms) { s.Items[1].SKU = "a b" }},
+		"items[0].title": {func(s *SaleTerms) { s.Items[0].Title = strings.Repeat("x", MaxTitle+1) }},
+		"items[1].stock": {func(s *SaleTerms) { s.Items[1].Stock = -1 }, func(s *SaleTerms) { s.Items[1].Stock = MaxQuantity + 1 }},
 		"items[0].price": {func(s *SaleTerms) { s.Items[0].Price.Minor = -1 }, func(s *SaleTerms) { s.Items[0].Price.Minor = math.MaxInt64 },
 			func(s *SaleTerms) { s.Items = s.Items[:1]; s.Items[0].Price = Money{} }},
 		"items[1].currency": {func(s *SaleTerms) { s.Items[1].Price.Currency = "EUR" }},
@@ -140,6 +142,9 @@ func TestWhatIsLeftOutGetsItsDefault(t *testing.T) {
 	got := SaleTerms{}.WithDefaults()
 	if got.LimitPerBuyer != 1 || got.OrdersPerBuyer != 1 || got.Strategy != StrategyRedisAsync || got.Buckets != 1 || got.PaymentWindow != 900 || got.Rebuy {
 		t.Errorf("got %+v; want one unit, one order, no buying again, redis-async, one bucket and 15 minutes", got)
+	}
+	if memory := (SaleTerms{Acknowledgement: AcknowledgeMemory}).WithDefaults(); memory.Acknowledgement != "" || memory.Acknowledged() != AcknowledgeMemory {
+		t.Errorf("memory said aloud is stored as %q and read as %q; want it left out, so that it is no change", memory.Acknowledgement, memory.Acknowledged())
 	}
 	terms := goodTerms()
 	terms.Strategy, terms.PaymentWindow = StrategyPostgres, 60

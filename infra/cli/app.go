@@ -54,6 +54,7 @@ type app struct {
 	kept         *commands.Kept
 	tally        *commands.Tally
 	purchaser    *commands.Purchaser
+	placed       *commands.Placed
 	shower       *commands.Shower
 	queue        *commands.Queue
 	queueLanes   []int // the sampler's own
@@ -139,6 +140,7 @@ func (a *app) openLog() error {
 // onStored takes in what this process has stored.
 func (a *app) onStored(records []eventstore.Record) {
 	a.sales.Heard(records)
+	a.placed.Heard(records)
 	a.stored.ring(records)
 }
 
@@ -189,6 +191,7 @@ func (a *app) assemble() error {
 	}
 	a.tally = commands.NewTally(a.env, a.sales, a.sink, commands.TallyOptions{})
 	a.orders = &commands.Orders{Env: a.env, Log: a.sink, Follow: a.follower, Finder: a.finder}
+	a.placed = commands.NewPlaced(a.env, a.sale.database, commands.PlacedOptions{Budget: a.settings.Deadlines.Handler})
 	a.purchaser = commands.NewPurchaser(a.env, a.sales, a.sale.gate, a.finder, a.kept, a.purchaserOptions())
 	a.queue = &commands.Queue{Env: a.env, Journal: a.gate, Log: a.sink, Kept: a.kept, Alarm: a.alarm}
 	a.closer = newCloser(a.env, a.sink, a.uuid, a.settings)

@@ -28,7 +28,7 @@ func (r *result) table() table.Writer {
 }
 
 func (r *result) crowdRows(row func(string, any, string)) {
-	row("accepted", grouped(int64(r.Accepted)), "202: a unit is held for this buyer")
+	row("accepted", grouped(int64(r.Accepted)), "a unit is held for this buyer: 202, or 201 once it is recorded")
 	row("sold out", grouped(int64(r.SoldOut)), "409")
 	for _, code := range slices.Sorted(maps.Keys(r.Refused)) {
 		row(code, grouped(int64(r.Refused[code])), "refused")

@@ -136,6 +136,7 @@ func (a *app) parts(ctx context.Context, r roles, f front) ([]lifecycle.Entry, e
 	if r.any(roleAPI) {
 		add("clock of the gate", a.clock.Run)
 		entries = append(entries, lifecycle.Entry{Name: "acknowledgements", Part: a.keeping()})
+		add("records waited for", a.placed.Run)
 		add("tally", a.tally.Run)
 		add("member lists", a.knownMembers.Run)
 		add("full books of tickets", a.tickets.Run)

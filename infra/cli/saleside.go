@@ -82,7 +82,7 @@ func (s *saleSide) admit(a *app) (err error) {
 func (a *app) purchaserOptions() commands.PurchaserOptions {
 	d := a.settings.Deadlines
 	return commands.PurchaserOptions{GateBudget: d.Gate, ResolveBudget: d.Spare(), FindBudget: d.Statement, Members: a.knownMembers, Holders: a.tickets, Tally: a.tally,
-		Clock: a.clock, Shortages: a.sale.gate, OnKnown: a.metrics.Known}
+		Clock: a.clock, Shortages: a.sale.gate, Placed: a.placed, OnKnown: a.metrics.Known}
 }
 
 // callTimeout ends a call of many purchases a little before those who wait for it

@@ -16,6 +16,7 @@ type LogReader interface {
 	eventstore.Reader
 	eventstore.Directory
 	Guards(ctx context.Context, streams []string) ([]eventstore.Guard, error)
+	Cursors(ctx context.Context, lanes []int) ([]eventstore.Cursor, error)
 }
 
 // Database is the log and the order view as buyers' questions reach them, behind
@@ -79,6 +80,11 @@ func (d *Database) Streams(ctx context.Context, prefix, after string, max int) (
 // Guards is eventstore.Ledger's.
 func (d *Database) Guards(ctx context.Context, streams []string) ([]eventstore.Guard, error) {
 	return asked(d, func() ([]eventstore.Guard, error) { return d.log.Guards(ctx, streams) })
+}
+
+// Cursors is eventstore.Ledger's.
+func (d *Database) Cursors(ctx context.Context, lanes []int) ([]eventstore.Cursor, error) {
+	return asked(d, func() ([]eventstore.Cursor, error) { return d.log.Cursors(ctx, lanes) })
 }
 
 // Order is commands.OrderView's.

@@ -71,6 +71,7 @@ type Node struct {
 	Orders     *commands.Orders
 	Views      *cli.Views
 	Kept       *commands.Kept
+	Awaited    *commands.Placed
 	Lost       *commands.Lost
 	Operator   *commands.Operator
 	Keeper     *commands.Keeper
@@ -145,7 +146,7 @@ func (r *Rig) Node(t testing.TB, opts NodeOptions) *Node {
 		t.Fatalf("load identity: %v", err)
 	}
 	n := &Node{Alarms: &Alarms{}, Hurried: make(chan struct{}, 1)}
-	store, err := pgstore.New(pool, r.Namespace, pgstore.Options{Step: opts.AppendStep, OnStored: func(stored []eventstore.Record) { n.Sales.Heard(stored) }})
+	store, err := pgstore.New(pool, r.Namespace, pgstore.Options{Step: opts.AppendStep, OnStored: func(stored []eventstore.Record) { n.Sales.Heard(stored); n.Awaited.Heard(stored) }})
 	if err != nil {
 		t.Fatalf("make the event store: %v", err)
 	}
@@ -189,8 +190,9 @@ func (n *Node) assemble(t testing.TB, pool *pgxpool.Pool, r *Rig, opts NodeOptio
 	}
 	n.Clock = commands.NewGateClock(n.Env, n.Gate)
 	n.Orders = &commands.Orders{Env: n.Env, Log: n.Store, Follow: n.Follower, Finder: n.Finder}
+	n.Awaited = commands.NewPlaced(n.Env, n.Store, commands.PlacedOptions{})
 	n.Purchaser = commands.NewPurchaser(n.Env, n.Sales, n.Gate, n.Finder, n.Kept, commands.PurchaserOptions{
-		Clock: n.Clock, Shortages: n.Gate, OnKnown: n.Known.add,
+		Clock: n.Clock, Shortages: n.Gate, OnKnown: n.Known.add, Placed: n.Awaited,
 	})
 	n.Keeper = commands.NewKeeper(n.Env, n.Sales, n.Gate, n.Store, n.Follower,
 		cli.Locks{Pool: pool, Namespace: r.Namespace}, commands.KeeperOptions{Alarm: n.Alarms.Raise, Broken: n.hurry})
@@ -198,7 +200,7 @@ func (n *Node) assemble(t testing.TB, pool *pgxpool.Pool, r *Rig, opts NodeOptio
 	n.Reconciler = &commands.Reconciler{Env: n.Env, Sales: n.Sales, Log: n.Store, Gate: n.Gate, Views: views}
 	n.Repairer = n.newRepairer(pool, r, source)
 
-	parts := []func(context.Context) error{n.Kept.Run, n.Clock.Run}
+	parts := []func(context.Context) error{n.Kept.Run, n.Clock.Run, n.Awaited.Run}
 	if !opts.APIOnly {
 		var journal commands.Journal = n.Gate
 		if opts.Journal != nil {
