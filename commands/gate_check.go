@@ -66,7 +66,7 @@ const (
 	UnitsReserved StockKind = "R"
 	UnitsReturned StockKind = "C"
 	UnitsRefused  StockKind = "X"
-	UnitsKept     StockKind = "K" // a withdrawal that was not kept
+	UnitsKept     StockKind = "K" // a withdrawal or move that was not kept
 	UnitsLost     StockKind = "L" // written off: the hold ends, the units stay away
 	UnitsSame     StockKind = "N" // nothing: only the version moves
 )
@@ -105,8 +105,8 @@ func ChangeOf(e domain.Event) (StockChange, error) {
 	case *domain.StockReturned:
 		return StockChange{Kind: UnitsReturned, Stock: at(e.SaleID, e.SKU, e.Bucket), ID: e.OrderID, Buyer: e.BuyerID, Quantity: e.Quantity}, nil
 	case *domain.StockRefused:
-		if e.WithdrawID != "" {
-			return StockChange{Kind: UnitsKept, Stock: at(e.SaleID, e.SKU, e.Bucket), ID: e.WithdrawID, Quantity: e.Quantity}, nil
+		if id := e.WithdrawID + e.MoveID; id != "" { // one of the two is ""
+			return StockChange{Kind: UnitsKept, Stock: at(e.SaleID, e.SKU, e.Bucket), ID: id, Quantity: e.Quantity}, nil
 		}
 		return StockChange{Kind: UnitsRefused, Stock: at(e.SaleID, e.SKU, e.Bucket), ID: e.OrderID, Buyer: e.BuyerID,
 			Quantity: e.Quantity, Entry: e.Entry}, nil

@@ -12,15 +12,16 @@ import (
 // that holds what an older program would pass over has a form of its own: there the
 // older one stops, and throws nothing away.
 const (
-	EntryForm      = 2
+	EntryForm      = 3
 	PurchaseForm   = 1
 	WithdrawalForm = 2
+	MoveForm       = 3
 )
 
 // EntryBody is the body of a journal entry: every purchase that one script call
-// accepted, or one withdrawal. At is the gate's clock in microseconds since 1970. Terms holds, per
-// sale id, the terms in force. A purchase's entry id is epoch-n.i with i its
-// place in Purchases or Withdrawals, counted from 1.
+// accepted, or one withdrawal, or one move. At is the gate's clock in microseconds
+// since 1970. Terms holds, per sale id, the terms in force. A purchase's entry id is
+// epoch-n.i with i its place in Purchases, Withdrawals or Moves, counted from 1.
 type EntryBody struct {
 	Form      int                     `json:"form"`
 	At        int64                   `json:"at"`
@@ -28,6 +29,8 @@ type EntryBody struct {
 	Purchases []json.RawMessage       `json:"purchases"`
 	// Withdrawals are units that an operator took off sale.
 	Withdrawals []json.RawMessage `json:"withdrawals,omitempty"`
+	// Moves are units on their way into another bucket.
+	Moves []json.RawMessage `json:"moves,omitempty"`
 }
 
 // Time gives the gate's clock of the entry.

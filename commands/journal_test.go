@@ -127,14 +127,14 @@ func TestIdsInAnEntryAreStrings(t *testing.T) {
 }
 
 func TestAnEntryOfALaterFormStopsWithASentence(t *testing.T) {
-	for body, form := range map[string]int{`{"form":3}`: 3, `{"form":3,"purchases":"another shape"}`: 3, `{"form":99,"at":{}}`: 99} {
+	for body, form := range map[string]int{`{"form":4}`: 4, `{"form":4,"purchases":"another shape"}`: 4, `{"form":99,"at":{}}`: 99} {
 		_, err := DecodeEntry(body)
 		var future *FutureEntryError
 		if !errors.As(err, &future) || future.Form != form {
 			t.Errorf("%s: got %v; want the form named", body, err)
 		}
 	}
-	if s := (&FutureEntryError{Form: 3}).Error(); !strings.Contains(s, "form 3") || !strings.Contains(s, "roll out readers before writers") {
+	if s := (&FutureEntryError{Form: 4}).Error(); !strings.Contains(s, "form 4") || !strings.Contains(s, "roll out readers before writers") {
 		t.Errorf("got %q; want what to do", s)
 	}
 }
@@ -215,7 +215,8 @@ func TestLinesArePricedByTheTermsOfTheEntry(t *testing.T) {
 func FuzzDecodeEntry(f *testing.F) {
 	f.Add(goldenEntry(f))
 	f.Add(`{"form":1,"purchases":[null,7,{}]}`)
-	f.Add(`{"form":3}`)
+	f.Add(`{"form":3,"moves":[{}]}`)
+	f.Add(`{"form":4}`)
 	f.Fuzz(func(t *testing.T, body string) {
 		b, err := DecodeEntry(body)
 		if err != nil {
@@ -250,10 +251,32 @@ func TestAnEntryWithAWithdrawalIsRead(t *testing.T) {
 	}
 	got, err := openEntry(body(one))
 	want := JournalWithdrawal{ID: "w1", Sale: "28t5cy4t", SKU: "mug", Quantity: 5, By: "admin-1", TraceID: "t"}
-	if err != nil || len(got.purchases) != 0 || len(got.withdrawals) != 1 || got.withdrawals[0].JournalWithdrawal != want || got.withdrawals[0].entry.String() != "7-43.1" {
+	if err != nil || len(got.purchases) != 0 || len(got.taken) != 1 || *got.taken[0].(*withdrawn) != (withdrawn{want, domain.EntryID{Epoch: 7, N: 43, I: 1}}) {
 		t.Errorf("got %+v, %v; want %+v of entry 7-43.1", got, err, want)
 	}
 	for _, bad := range []string{`1`, `{}`, strings.Replace(one, `"quantity":5`, `"quantity":0`, 1), strings.Replace(one, "w1", "a b", 1), strings.Replace(one, "28t5cy4t", "x", 1)} {
+		if _, err := openEntry(body(bad)); !errors.Is(err, errFrame) {
+			t.Errorf("%s: got %v; want that the lane stops", bad, err)
+		}
+	}
+}
+
+// The body is what the gate's script writes: it stays readable for ever.
+func TestAnEntryWithAMoveIsRead(t *testing.T) {
+	const one = `{"id":"m1","sale":"28t5cy4t","bucket":2,"to":0,"sku":"mug","quantity":5,"trace":"t"}`
+	body := func(move string) JournalEntry {
+		return JournalEntry{ID: domain.EntryID{Epoch: 7, N: 43}, Body: `{"form":3,"at":1,"terms":{},"purchases":[],"moves":[` + move + `]}`}
+	}
+	got, err := openEntry(body(one))
+	want := moved{JournalMove{ID: "m1", Sale: "28t5cy4t", Bucket: 2, SKU: "mug", Quantity: 5, TraceID: "t"}, domain.EntryID{Epoch: 7, N: 43, I: 1}}
+	if err != nil || len(got.purchases) != 0 || len(got.taken) != 1 || *got.taken[0].(*moved) != want {
+		t.Errorf("got %+v, %v; want %+v", got, err, want)
+	}
+	written, err := EncodeMove(Move{ID: "m1", Place: domain.Place{Store: 1, Sale: "28t5cy4t", Bucket: 2}, SKU: "mug", Quantity: 5, TraceID: "t"})
+	if err != nil || string(written) != one {
+		t.Errorf("written: got %s, %v; want %s", written, err, one)
+	}
+	for _, bad := range []string{`1`, `{}`, strings.Replace(one, `"quantity":5`, `"quantity":0`, 1), strings.Replace(one, `"to":0`, `"to":2`, 1), strings.Replace(one, `"to":0`, `"to":1024`, 1)} {
 		if _, err := openEntry(body(bad)); !errors.Is(err, errFrame) {
 			t.Errorf("%s: got %v; want that the lane stops", bad, err)
 		}

@@ -17,8 +17,8 @@ var (
 
 // opened is an entry taken apart.
 type opened struct {
-	purchases   []accepted
-	withdrawals []withdrawn
+	purchases []accepted
+	taken     []taken
 }
 
 // openEntry takes an entry apart. A purchase that cannot be read is bad, and
@@ -39,7 +39,11 @@ func openEntry(e JournalEntry) (opened, error) {
 		purchases[i] = openPurchase(raw, id, body)
 	}
 	withdrawals, err := openWithdrawals(body, e.ID)
-	return opened{purchases, withdrawals}, err
+	if err != nil {
+		return opened{}, err
+	}
+	moves, err := openMoves(body, e.ID)
+	return opened{purchases, append(withdrawals, moves...)}, err
 }
 
 func openPurchase(raw json.RawMessage, id domain.EntryID, body *EntryBody) accepted {
@@ -172,12 +176,13 @@ func stillAt(from eventstore.Cursor) func(eventstore.Look) error {
 	}
 }
 
-// withdraw records the withdrawals of an entry, the cursor staying before it: one that
-// is read again, because the process died before the cursor moved, changes nothing.
-func (r *Recorder) withdraw(ctx context.Context, lane int, all []withdrawn) error {
-	for _, w := range all {
+// withdraw records the withdrawals and moves of an entry, the cursor staying before it:
+// one that is read again, because the process died before the cursor moved, changes
+// nothing.
+func (r *Recorder) withdraw(ctx context.Context, lane int, all []taken) error {
+	for _, t := range all {
 		r.env.step("recorder.before-withdrawal")
-		records, err := submitWithdrawal(ctx, r.env, r.log, w, pageWork{lane: lane, check: stillAt(r.lanes[lane].cursor)})
+		records, err := submitTaken(ctx, r.env, r.log, t, pageWork{lane: lane, check: stillAt(r.lanes[lane].cursor)})
 		if err := r.stored(records, err); err != nil {
 			return err
 		}

@@ -269,12 +269,12 @@ func (r *Recorder) pages(ctx context.Context, lane int, entries []JournalEntry) 
 		if err != nil {
 			return err
 		}
-		if len(entry.withdrawals) > 0 {
+		if len(entry.taken) > 0 {
 			if err := r.commit(ctx, lane, page, next); err != nil {
 				return err
 			}
 			page = nil
-			if err := r.withdraw(ctx, lane, entry.withdrawals); err != nil {
+			if err := r.withdraw(ctx, lane, entry.taken); err != nil {
 				return err
 			}
 		}

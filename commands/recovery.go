@@ -175,12 +175,12 @@ func (k *Keeper) drain(ctx context.Context, lane int, epoch int64, cut JournalCu
 			if err != nil {
 				return err
 			}
-			if len(entry.withdrawals) > 0 {
+			if len(entry.taken) > 0 {
 				if err := k.drainPage(ctx, lane, epoch, page); err != nil {
 					return err
 				}
 				page = nil
-				if err := k.drainWithdrawals(ctx, lane, epoch, entry.withdrawals); err != nil {
+				if err := k.drainTaken(ctx, lane, epoch, entry.taken); err != nil {
 					return err
 				}
 			}
@@ -253,10 +253,12 @@ func stillUnder(lane int, epoch int64) func(eventstore.Look) error {
 	}
 }
 
-// drainWithdrawals records the withdrawals of an entry that the log does not know.
-func (k *Keeper) drainWithdrawals(ctx context.Context, lane int, epoch int64, all []withdrawn) error {
-	for _, w := range all {
-		if _, err := submitWithdrawal(ctx, k.env, k.log, w, pageWork{lane: lane, check: stillUnder(lane, epoch)}); err != nil {
+// drainTaken records the withdrawals and moves of an entry that the log does not know,
+// and hears again of those it knows: what a move brings into another lane goes there
+// by that lane's keeper.
+func (k *Keeper) drainTaken(ctx context.Context, lane int, epoch int64, all []taken) error {
+	for _, t := range all {
+		if _, err := submitTaken(ctx, k.env, k.log, t, pageWork{lane: lane, check: stillUnder(lane, epoch)}); err != nil {
 			return err
 		}
 	}

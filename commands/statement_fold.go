@@ -213,7 +213,7 @@ func (f *statementFold) units(r *eventstore.Record, s *statedStock, ev domain.Ev
 		item.WrittenOff += e.Quantity
 		f.book.order(e.OrderID, r.Position).written += f.book.weigh(sku, bucket, e.Quantity)
 	case *domain.StockRefused:
-		if e.WithdrawID == "" {
+		if e.WithdrawID+e.MoveID == "" {
 			item.Refused += e.Quantity
 		}
 	case *domain.StockAdjusted:

@@ -94,15 +94,17 @@ type withdrawn struct {
 	entry domain.EntryID
 }
 
-func (w *withdrawn) stream() string { return domain.StockStream(w.Sale, w.SKU, w.Bucket) }
+func (w *withdrawn) streams() []string { return []string{domain.StockStream(w.Sale, w.SKU, w.Bucket)} }
+
+func (w *withdrawn) about() (sale string, entry domain.EntryID) { return w.Sale, w.entry }
 
 // openWithdrawals reads the withdrawals of an entry. They were written by a gate of
 // this program: one that cannot be read stops the lane.
-func openWithdrawals(body *EntryBody, id domain.EntryID) ([]withdrawn, error) {
-	all := make([]withdrawn, len(body.Withdrawals))
+func openWithdrawals(body *EntryBody, id domain.EntryID) ([]taken, error) {
+	all := make([]taken, len(body.Withdrawals))
 	for i, raw := range body.Withdrawals {
-		w := &all[i]
-		w.entry = id
+		w := &withdrawn{entry: id}
+		all[i] = w
 		w.entry.I = i + 1
 		if err := json.Unmarshal(raw, &w.JournalWithdrawal); err != nil {
 			return nil, fmt.Errorf("withdrawal %s: %w: %w", w.entry, errFrame, err)
@@ -121,34 +123,9 @@ func withdrawalID(stream, id string) uuid.UUID {
 	return uuid.NewSHA1(trancheSpace, fmt.Appendf(nil, "%s/withdrawal/%s", stream, id))
 }
 
-// submitWithdrawal records one withdrawal, if check still holds under the lock:
-// stock.withdrawn, or stock.refused where the log has fewer units left than the gate
-// had. A sale that was cleaned up, or that the log has lost, takes none.
-func submitWithdrawal(ctx context.Context, env *Env, log Log, w withdrawn, p pageWork) ([]eventstore.Record, error) {
-	stream, own := w.stream(), domain.SaleStream(w.Sale)
-	receipt, err := log.Submit(ctx, eventstore.Work{
-		Needs: eventstore.Needs{Streams: []string{stream, own}, Guards: []string{stream}, Lanes: []int{p.lane}},
-		Decide: func(look eventstore.Look) (*eventstore.Group, error) {
-			if err := p.check(look); err != nil {
-				return nil, err
-			}
-			if look.Stream(stream).Version == 0 || look.Stream(own).Type == cleanedType() {
-				return nil, nil
-			}
-			return w.decide(env, look.Guard(stream))
-		},
-	})
-	if err != nil {
-		return nil, fmt.Errorf("record withdrawal %s of lane %d: %w", w.entry, p.lane, err)
-	}
-	if receipt.Outcome == eventstore.Conflict {
-		return nil, fmt.Errorf("record withdrawal %s of lane %d: %w", w.entry, p.lane, errCursorMoved)
-	}
-	return receipt.Records, nil
-}
-
-func (w *withdrawn) decide(env *Env, guard eventstore.Guard) (*eventstore.Group, error) {
-	stream := w.stream()
+func (w *withdrawn) decide(env *Env, look eventstore.Look) (*eventstore.Group, error) {
+	stream := w.streams()[0]
+	guard := look.Guard(stream)
 	guard.Stream = stream
 	var ev domain.Event
 	if guard.Left() >= w.Quantity {
@@ -166,4 +143,9 @@ func (w *withdrawn) decide(env *Env, guard eventstore.Guard) (*eventstore.Group,
 		Appends: []eventstore.Append{{Stream: stream, Expected: eventstore.AnyVersion, Events: []eventstore.NewEvent{stored}}},
 		Guards:  []eventstore.Guard{guard},
 	}, nil
+}
+
+// again is decide: either way it is one event, under one id.
+func (w *withdrawn) again(env *Env, look eventstore.Look) (*eventstore.Group, error) {
+	return w.decide(env, look)
 }

@@ -38,9 +38,9 @@ type StockReturned struct {
 	Reason   string `json:"reason"`
 }
 
-// StockRefused says that a purchase or a withdrawal the gate accepted is not kept: its
-// units go back to the gate if it still holds them. Totals of the log do not change.
-// A withdrawal has a WithdrawID, and neither order nor buyer.
+// StockRefused says that a purchase, a withdrawal or a move the gate accepted is not
+// kept: its units go back to the gate if it still holds them. Totals of the log do not
+// change. A withdrawal has a WithdrawID and a move a MoveID, and neither order nor buyer.
 type StockRefused struct {
 	SaleID   string `json:"sale_id"`
 	SKU      string `json:"sku"`
@@ -50,8 +50,9 @@ type StockRefused struct {
 	Quantity int64  `json:"quantity"`
 	Entry    string `json:"entry"`
 	Reason   Reason `json:"reason"`
-	// WithdrawID is "" for a purchase.
+	// WithdrawID is "" for a purchase and a move, MoveID for a purchase and a withdrawal.
 	WithdrawID string `json:"withdraw_id,omitempty"`
+	MoveID     string `json:"move_id,omitempty"`
 }
 
 // StockWithdrawn takes units off sale, by an entry of the journal.

@@ -63,7 +63,7 @@ func (s *Stock) Fold(e Event) error {
 	case *StockReturned:
 		s.giveBack(e.OrderID, e.BuyerID, e.Quantity, HoldReturned)
 	case *StockRefused:
-		s.giveBack(e.OrderID+e.WithdrawID, e.BuyerID, e.Quantity, HoldRefused) // one of the two is ""
+		s.giveBack(e.OrderID+e.WithdrawID+e.MoveID, e.BuyerID, e.Quantity, HoldRefused) // all but one are ""
 	case *StockWrittenOff:
 		s.writeOff(e.OrderID, e.BuyerID, e.Quantity)
 	case *StockAdjusted:

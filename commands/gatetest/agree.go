@@ -108,7 +108,7 @@ func (w *walk) start() {
 func (w *walk) step() {
 	show := oneOf(w, "show", w.shows...)
 	oneOf(w, "action", w.buy, w.buy, w.buy, w.buy, w.buy, w.buy, w.again, w.again, w.look, w.resolve, w.catchup, w.catchup,
-		w.catchup, w.giveBack, w.giveBack, w.writeOff, w.refuse, w.units, w.withdraw, w.withdraw, w.steer, w.hold, w.recover, w.closeOnly, w.openOnly, w.reset,
+		w.catchup, w.giveBack, w.giveBack, w.writeOff, w.refuse, w.units, w.withdraw, w.withdraw, w.move, w.move, w.steer, w.hold, w.recover, w.closeOnly, w.openOnly, w.reset,
 		w.preheat, w.preheat, w.fault, w.fault)(show)
 	w.peek(show, append(show.Sale.SKUs(), "missing")...)
 	w.check(w.Inspect(w.ctx, show.Place, append(show.Sale.SKUs(), "missing")))

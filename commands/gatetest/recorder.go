@@ -29,6 +29,7 @@ func (s *Stage) Record(show *Show) {
 	for _, entry := range s.journal(show.Place.Lane()) {
 		body, purchases := s.purchasesOf(entry)
 		s.recordWithdrawals(entry.ID, body)
+		s.recordMoves(entry.ID, body)
 		for i, p := range purchases {
 			if s.decided[p.Order] {
 				continue

@@ -21,6 +21,8 @@ type Ports interface {
 	commands.Preheater
 	commands.Holder
 	commands.Withdrawer
+	commands.Mover
+	commands.Levels
 	commands.Scanner
 	commands.Cleaner
 	commands.TicketLook
@@ -60,6 +62,7 @@ func Run(t *testing.T, maker Maker) {
 		{"Clean", testClean},
 		{"Tickets", testTickets},
 		{"Withdraw", testWithdraw},
+		{"Move", testMove},
 	}
 	for _, p := range parts {
 		t.Run(p.name, func(t *testing.T) { p.test(t, maker) })

@@ -48,6 +48,8 @@ var (
 	_ commands.Cleaner   = (*Gate)(nil)
 
 	_ commands.Withdrawer = (*Gate)(nil)
+	_ commands.Mover      = (*Gate)(nil)
+	_ commands.Levels     = (*Gate)(nil)
 )
 
 // Open connects to the Redis at url (redis://, rediss:// or unix://) and checks

@@ -75,6 +75,9 @@ var soldOutLua string
 //go:embed scripts/withdraw.lua
 var withdrawLua string
 
+//go:embed scripts/levels.lua
+var levelsLua string
+
 //go:embed scripts/check.lua
 var checkLua string
 
@@ -100,7 +103,7 @@ type scripts struct {
 	newSale, reset, openPreheated    script
 	records, uses, inspect           script
 	removeSale, keepSale, cutJournal script
-	withdraw                         script
+	withdraw, levels                 script
 }
 
 func newScripts() scripts {
@@ -114,7 +117,7 @@ func newScripts() scripts {
 		openPreheated: newScript("open_preheated", openPreheatedLua),
 		records:       newScript("records", recordsLua), uses: newScript("uses", usesLua), inspect: newScript("inspect", inspectLua),
 		removeSale: newScript("remove_sale", removeSaleLua), cutJournal: newScript("cut_journal", cutJournalLua),
-		keepSale: newScript("keep_sale", keepSaleLua), withdraw: newScript("withdraw", withdrawLua),
+		keepSale: newScript("keep_sale", keepSaleLua), withdraw: newScript("withdraw", withdrawLua), levels: newScript("levels", levelsLua),
 	}
 }
 
@@ -123,7 +126,7 @@ func newScripts() scripts {
 func ScriptNames() []string {
 	s := newScripts()
 	all := []script{s.reserve, s.resolve, s.order, s.applyStock, s.applySale, s.hold, s.closeLane, s.openLane,
-		s.peek, s.check, s.stubs, s.openHashes, s.newSale, s.reset, s.openPreheated, s.records, s.uses, s.inspect, s.removeSale, s.keepSale, s.cutJournal, s.withdraw}
+		s.peek, s.check, s.stubs, s.openHashes, s.newSale, s.reset, s.openPreheated, s.records, s.uses, s.inspect, s.removeSale, s.keepSale, s.cutJournal, s.withdraw, s.levels}
 	names := make([]string, len(all))
 	for i := range all {
 		names[i] = all[i].name

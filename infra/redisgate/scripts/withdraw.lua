@@ -1,7 +1,8 @@
--- Takes units off sale in one bucket, if as many are left, and writes the withdrawal
--- into the journal. Asked again under the same id it takes nothing more.
--- KEYS: lane, journal, sale's record, stock hash. ARGV: token, id, quantity, the
---   withdrawal as the journal carries it.
+-- Takes units out of one bucket, off sale or for another bucket, if as many are left,
+-- and writes the withdrawal or move into the journal. Asked again under the same id it
+-- takes nothing more.
+-- KEYS: lane, journal, sale's record, stock hash. ARGV: token, id, quantity, what the
+--   journal carries of it, the form of such an entry, and the field of its body.
 -- Answer: outcome (0 not ready, 1 fewer are left, 2 taken, 3 taken and not kept by the
 --   log), units left, units taken under the id, epoch, n.
 local lane = read_lane(KEYS[1], ARGV[1])
@@ -24,7 +25,7 @@ if left < 0 then return answer(1, s[2] or '0', '0') end
 
 -- The entry goes first, as for a purchase.
 lane.n = lane.n + 1
-local body = '{"form":2,"at":' .. int(lane.now) .. ',"terms":{},"purchases":[],"withdrawals":[' .. ARGV[4] .. ']}'
+local body = '{"form":' .. ARGV[5] .. ',"at":' .. int(lane.now) .. ',"terms":{},"purchases":[],"' .. ARGV[6] .. '":[' .. ARGV[4] .. ']}'
 local digest = redis.sha1hex(lane.digest .. body)
 redis.call('XADD', KEYS[2], int(lane.epoch) .. '-' .. int(lane.n), 'b', body, 'd', digest)
 redis.call('HSET', KEYS[1], 'n', int(lane.n), 'digest', digest)
