@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -73,7 +74,24 @@ func ValidateTerms(t SaleTerms) []FieldError {
 	check(t.PaymentWindow >= 1 && t.PaymentWindow <= 30*24*3600, "payment_window", "want 1 second to 30 days")
 	check(t.Tokens >= 0 && t.Tokens <= MaxTokens, "tokens", "want 0 to 1000")
 	check(len(t.Items) >= 1 && len(t.Items) <= MaxItems, "items", fmt.Sprintf("want 1 to %d items", MaxItems))
+	bad = append(bad, validateTiers(t.EligibleTiers)...)
 	return append(bad, validateItems(t)...)
+}
+
+// validateTiers refuses names that no list of them could show, and an empty one, which
+// would look like everybody and let in whoever has no tier.
+func validateTiers(tiers []string) []FieldError {
+	var bad []FieldError
+	for i, tier := range tiers {
+		field := fmt.Sprintf("eligible_tiers[%d]", i)
+		blank := strings.TrimSpace(tier) != tier || strings.ContainsFunc(tier, unicode.IsControl)
+		if n := utf8.RuneCountInString(tier); n < 1 || n > 64 || blank || strings.Contains(tier, ",") || !utf8.ValidString(tier) {
+			bad = append(bad, FieldError{field, "want 1 to 64 characters without commas, and no blanks around them"})
+		} else if slices.Contains(tiers[:i], tier) {
+			bad = append(bad, FieldError{field, "stands twice in this sale"})
+		}
+	}
+	return bad
 }
 
 const badTitle = "want 1 to 200 characters, not all of them blank"

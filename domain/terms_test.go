@@ -24,10 +24,11 @@ func goodTerms() SaleTerms {
 
 func TestTermsThatMayBeScheduled(t *testing.T) {
 	for name, change := range map[string]func(*SaleTerms){
-		"as they are":          func(*SaleTerms) {},
-		"at every upper bound": func(s *SaleTerms) { s.LimitPerBuyer, s.Buckets, s.PaymentWindow = MaxQuantity, MaxBuckets, 30*24*3600 },
-		"the largest stock":    func(s *SaleTerms) { s.Items[0].Stock = MaxQuantity },
-		"a tranche at once":    func(s *SaleTerms) { s.Items[0].Release = plan(s.OpensAt, 0, 1) },
+		"as they are":           func(*SaleTerms) {},
+		"tiers of any language": func(s *SaleTerms) { s.EligibleTiers = []string{"黄金 会员", strings.Repeat("级", 64)} },
+		"at every upper bound":  func(s *SaleTerms) { s.LimitPerBuyer, s.Buckets, s.PaymentWindow = MaxQuantity, MaxBuckets, 30*24*3600 },
+		"the largest stock":     func(s *SaleTerms) { s.Items[0].Stock = MaxQuantity },
+		"a tranche at once":     func(s *SaleTerms) { s.Items[0].Release = plan(s.OpensAt, 0, 1) },
 		"many tranches": func(s *SaleTerms) {
 			s.Items[0].Stock = 200
 			s.Items[0].Release = plan(s.OpensAt, manyTimes(MaxTranches)...)
@@ -54,6 +55,10 @@ func TestEachFaultOfTermsNamesItsField(t *testing.T) {
 			func(s *SaleTerms) { s.LimitPerBuyer = MaxQuantity + 1 }},
 		"orders_per_buyer": {func(s *SaleTerms) { s.OrdersPerBuyer = 0 }, func(s *SaleTerms) { s.OrdersPerBuyer = 1001 }},
 		"strategy":         {func(s *SaleTerms) { s.Strategy = "redis" }, func(s *SaleTerms) { s.Strategy = "" }},
+		"eligible_tiers[0]": {func(s *SaleTerms) { s.EligibleTiers = []string{""} }, func(s *SaleTerms) { s.EligibleTiers = []string{"a,b"} },
+			func(s *SaleTerms) { s.EligibleTiers = []string{" gold"} }, func(s *SaleTerms) { s.EligibleTiers = []string{"go\nld"} },
+			func(s *SaleTerms) { s.EligibleTiers = []string{strings.Repeat("x", 65)} }},
+		"eligible_tiers[1]": {func(s *SaleTerms) { s.EligibleTiers = []string{"gold", "gold"} }},
 		"acknowledgement": {func(s *SaleTerms) { s.Acknowledgement = "disk" },
 			func(s *SaleTerms) { s.Strategy, s.Acknowledgement = StrategyPostgres, AcknowledgeFsync }},
 		"buckets":        {func(s *SaleTerms) { s.Buckets = 0 }, func(s *SaleTerms) { s.Buckets = MaxBuckets + 1 }},

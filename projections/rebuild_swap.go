@@ -108,7 +108,7 @@ func (r *rebuild) prove(ctx context.Context) error {
 			if _, err := tx.Exec(ctx, longStatements); err != nil {
 				return err
 			}
-			have, err := p.Proof.find(ctx, shadowTx{Tx: tx, shadows: r.shadows})
+			have, err := p.Proof.find(pg.Patient(ctx), shadowTx{Tx: tx, shadows: r.shadows})
 			if err != nil {
 				return err
 			}

@@ -58,7 +58,7 @@ func (s *shadows) index(ctx context.Context, db DB) error {
 				if _, err := tx.Exec(ctx, longStatements); err != nil {
 					return err
 				}
-				return tx.QueryRow(ctx, indexShadow, table).Scan(&more)
+				return tx.QueryRow(pg.Patient(ctx), indexShadow, table).Scan(&more)
 			})
 			if err != nil {
 				return fmt.Errorf("index the table beside %s: %w", table, err)

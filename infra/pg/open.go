@@ -23,7 +23,8 @@ type Options struct {
 	// ConnectTimeout bounds each attempt to connect; default 3 s.
 	ConnectTimeout time.Duration
 	// StatementTimeout stops a statement that runs longer, and a transaction
-	// that idles longer; default 5 s. No transaction may live longer on a
+	// that idles longer; default 5 s. A server that does not even say so in time is
+	// given up (see Patient). No transaction may live longer on a
 	// database that holds the log.
 	StatementTimeout time.Duration
 	// LockTimeout stops a statement that waits longer for a lock; 0: none but
@@ -70,6 +71,7 @@ func Open(ctx context.Context, url string, opts Options) (*pgxpool.Pool, error) 
 	}
 	cfg.MaxConns = int32(opts.MaxConns)
 	tuneSession(cfg.ConnConfig, opts)
+	cfg.ConnConfig.Tracer = patience{within: opts.StatementTimeout}
 	cfg.AfterConnect = asAppRole(opts.Namespace)
 	if opts.ReadOnly {
 		cfg.AfterConnect = readOnly(cfg.AfterConnect)

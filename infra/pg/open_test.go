@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -294,4 +295,35 @@ func count(t *testing.T, pool *pgxpool.Pool, sql string) (n int64) {
 		t.Fatal(err)
 	}
 	return n
+}
+
+func TestAServerThatDoesNotEvenStopAStatementIsNotWaitedForWithoutEnd(t *testing.T) {
+	_, url, ns := pgtest.New(t)
+	pool, err := pg.Open(t.Context(), url, pg.Options{Namespace: ns, StatementTimeout: 200 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pool.Close()
+	// A session without a statement timeout stands for a server that hangs.
+	hang := func(ctx context.Context, seconds int) error {
+		return pg.InTx(ctx, pool, func(tx pgx.Tx) error {
+			if _, err := tx.Exec(ctx, "set local statement_timeout = 0"); err != nil {
+				return err
+			}
+			_, err := tx.Exec(ctx, "select pg_sleep($1)", seconds)
+			return err
+		})
+	}
+	if err := hang(t.Context(), 600); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v, want that its time was over", err)
+	}
+	if err := hang(pg.Patient(t.Context()), 3); err != nil {
+		t.Errorf("a statement that may take as long as it takes: got %v", err)
+	}
+	batch := &pgx.Batch{}
+	batch.Queue("set statement_timeout = 0")
+	batch.Queue("select pg_sleep(600)")
+	if err := pool.SendBatch(t.Context(), batch).Close(); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("statements sent together: got %v, want that their time was over", err)
+	}
 }
