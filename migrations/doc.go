@@ -9,5 +9,12 @@
 // names need no schema; a function must pin its own search_path. A file that
 // adds a table grants {{.app}} what it needs: nothing is granted by default.
 //
+// Each file from 009 on says in schema_compatibility which programs may work on the
+// schema once it was applied: they must know the migrations up to oldest_program. A
+// file that only adds what older programs pass over names an older one, so that they
+// go on, and start again, while a rollout is under way; one that takes away, renames
+// or binds names itself, and comes a release after the last program that needs what
+// goes. A test reads every file for that.
+//
 // It refuses to run anything: infra/pg does that.
 package migrations

@@ -24,10 +24,12 @@ type migrateStatusCmd struct {
 
 // schema is what the migrate commands print.
 type schema struct {
-	Namespace string   `json:"namespace"`
-	Version   int      `json:"version"`
-	Latest    int      `json:"latest"`
-	Pending   []string `json:"pending"`
+	Namespace string `json:"namespace"`
+	Version   int    `json:"version"`
+	Latest    int    `json:"latest"`
+	// OldestProgram is what latest must at least be for a program to work on it.
+	OldestProgram int      `json:"oldest_program"`
+	Pending       []string `json:"pending"`
 }
 
 // Run migrates.
@@ -61,7 +63,7 @@ func (c console) printSchema(ctx context.Context, a addresses, asJSON bool) erro
 	if err != nil {
 		return err
 	}
-	seen := schema{Namespace: s.Namespace, Version: s.Version, Latest: s.Latest, Pending: append([]string{}, s.Pending...)}
+	seen := schema{Namespace: s.Namespace, Version: s.Version, Latest: s.Latest, OldestProgram: s.OldestProgram, Pending: append([]string{}, s.Pending...)}
 	if asJSON {
 		return errors.Join(c.json(seen), tooNew(s))
 	}
@@ -69,12 +71,15 @@ func (c console) printSchema(ctx context.Context, a addresses, asJSON bool) erro
 	if len(s.Pending) > 0 {
 		fmt.Fprintf(c.out, "to be applied: %s\n", strings.Join(s.Pending, ", "))
 	}
+	if s.Version > s.Latest && s.OldestProgram <= s.Latest {
+		fmt.Fprintf(c.out, "newer than this program, which may work on it all the same: it knows version %d\n", s.OldestProgram)
+	}
 	return tooNew(s)
 }
 
 // tooNew is a failure: this program may not work on such a schema.
 func tooNew(s pg.SchemaStatus) error {
-	if s.Version <= s.Latest {
+	if s.Version <= s.Latest || s.OldestProgram <= s.Latest {
 		return nil
 	}
 	return &told{sentence: fmt.Sprintf("the schema %s is newer than this program, which knows versions up to %d: use a newer seckill", s.Namespace, s.Latest)}

@@ -20,13 +20,17 @@ type SchemaStatus struct {
 	Version int
 	// Latest is the last migration this program knows.
 	Latest int
+	// OldestProgram is up to which migration a program must know the schema to work on
+	// it; 0 when there is no schema.
+	OldestProgram int
 	// Pending names the migrations still to be applied, in order.
 	Pending []string
 }
 
 // Migrate brings the schema ns of the database up to this program's version,
 // making roles and schema when they are missing and the login may. Any number
-// of nodes may call it at once. It never goes back.
+// of nodes may call it at once. It never goes back: a newer schema that this program
+// may work on stays as it is.
 func Migrate(ctx context.Context, ownerURL, ns string) error {
 	conn, err := connectOwner(ctx, ownerURL, ns)
 	if err != nil {
@@ -58,6 +62,11 @@ func Status(ctx context.Context, ownerURL, ns string) (SchemaStatus, error) {
 		return SchemaStatus{}, err
 	}
 	status := SchemaStatus{Namespace: ns, Version: version, Latest: len(names)}
+	if version > 0 {
+		if status.OldestProgram, err = oldestProgram(ctx, conn, ns, version); err != nil {
+			return SchemaStatus{}, err
+		}
+	}
 	if version < len(names) {
 		status.Pending = names[version:]
 	}
@@ -108,7 +117,7 @@ func applyMigrations(ctx context.Context, conn *pgx.Conn, ns string) error {
 		return fmt.Errorf("read version of schema %s: %w", ns, err)
 	}
 	if int(version) > len(migrator.Migrations) {
-		return tooNew(ns, int(version), len(migrator.Migrations))
+		return checkNewer(ctx, conn, ns, int(version)) // there is nothing to do
 	}
 	if err := migrator.Migrate(ctx); err != nil {
 		var bad migrate.BadVersionError

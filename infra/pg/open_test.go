@@ -128,6 +128,18 @@ func TestASchemaThatIsMissingOlderOrNewerIsRefusedInASentence(t *testing.T) {
 	asOwner(t, owner, fmt.Sprintf("update %s.schema_version set version = %d", ns, latest+1))
 	sentence(t, open(), "newer seckill")
 	sentence(t, pg.Migrate(t.Context(), owner, ns), "newer seckill")
+	says := func(oldest int) {
+		asOwner(t, owner, fmt.Sprintf("delete from %[1]s.schema_compatibility where version = %[2]d; insert into %[1]s.schema_compatibility values (%[2]d, %[3]d)", ns, latest+1, oldest))
+	}
+	says(latest + 1)
+	sentence(t, open(), "newer seckill")
+	says(latest)
+	if err := errors.Join(open(), pg.Migrate(t.Context(), owner, ns)); err != nil {
+		t.Errorf("a newer schema that says it is good for this program: %v", err)
+	}
+	if s := status(); s.Version != latest+1 || s.OldestProgram != latest || len(s.Pending) != 0 {
+		t.Errorf("status of such a schema: got %+v", s)
+	}
 }
 
 func TestWhatIsAwayIsToldFromWhatWasRefused(t *testing.T) {

@@ -13,8 +13,8 @@ type Querier interface {
 	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
 }
 
-// CheckSchema tells in one sentence, a Problem, when the schema ns is missing,
-// older or newer than this program.
+// CheckSchema tells in one sentence, a Problem, when the schema ns is missing or
+// older than this program needs, or newer and not said to be good for it.
 func CheckSchema(ctx context.Context, db Querier, ns string) error {
 	names, err := migrationNames()
 	if err != nil {
@@ -30,9 +30,37 @@ func CheckSchema(ctx context.Context, db Querier, ns string) error {
 	case version < latest:
 		return problem(nil, "The schema %s has version %d and this program needs %d: run `seckill migrate up`.", ns, version, latest)
 	case version > latest:
-		return tooNew(ns, version, latest)
+		return checkNewer(ctx, db, ns, version)
 	}
 	return nil
+}
+
+// checkNewer refuses a version that this program does not know, unless it says of
+// itself that programs like this one may work on it.
+func checkNewer(ctx context.Context, db Querier, ns string, version int) error {
+	names, err := migrationNames()
+	if err != nil {
+		return err
+	}
+	oldest, err := oldestProgram(ctx, db, ns, version)
+	if err == nil && oldest > len(names) {
+		err = tooNew(ns, version, len(names))
+	}
+	return err
+}
+
+// oldestProgram gives the migrations that a program must know to work on a version of
+// the schema: all of it where nothing else is said.
+func oldestProgram(ctx context.Context, db Querier, ns string, version int) (int, error) {
+	var oldest int
+	err := db.QueryRow(ctx, "select oldest_program from "+ns+".schema_compatibility where version = $1", version).Scan(&oldest)
+	if state := SQLState(err); errors.Is(err, pgx.ErrNoRows) || state == codeUndefinedTable || state == codeUndefinedSchema || state == codeForbidden {
+		return version, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("read which programs may work on schema %s: %w", ns, err)
+	}
+	return oldest, nil
 }
 
 func tooNew(ns string, version, latest int) error {
