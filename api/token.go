@@ -135,8 +135,13 @@ func (t *tokens) Verify(ctx context.Context, token string) (Caller, error) {
 // SignToken signs a token for a buyer that SecretVerifier accepts for ttl from
 // now. It is meant for the command line, demos and tests.
 func SignToken(secret []byte, buyer, role, tier string, ttl time.Duration) (string, error) {
-	if len(secret) < MinSecret || !domain.ValidBuyer(buyer) || ttl <= 0 {
-		return "", fmt.Errorf("sign a token: want a secret of at least %d bytes, a buyer id and a time to live", MinSecret)
+	switch {
+	case len(secret) < MinSecret:
+		return "", fmt.Errorf("sign a token: want a secret of at least %d bytes", MinSecret)
+	case !domain.ValidBuyer(buyer):
+		return "", fmt.Errorf("sign a token: buyer %q: want 1 to 128 printable characters of ASCII without blanks", buyer)
+	case ttl <= 0:
+		return "", fmt.Errorf("sign a token: want a time to live above 0, not %s", ttl)
 	}
 	now := time.Now()
 	c := claims{Role: role, Tier: tier, RegisteredClaims: jwt.RegisteredClaims{

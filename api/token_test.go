@@ -156,6 +156,15 @@ func TestASecretThatCouldBeGuessedIsRefused(t *testing.T) {
 	if _, err := SecretVerifier([]byte("short"), time.Now); err == nil {
 		t.Error("a secret of 5 bytes was taken")
 	}
+	for want, sign := range map[string]func() (string, error){
+		"secret":       func() (string, error) { return SignToken([]byte("short"), "b", "", "", time.Hour) },
+		`buyer "a b"`:  func() (string, error) { return SignToken(testSecret, "a b", "", "", time.Hour) },
+		"time to live": func() (string, error) { return SignToken(testSecret, "b", "", "", -time.Second) },
+	} {
+		if _, err := sign(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v; want an error that names the %s", err, want)
+		}
+	}
 	if _, err := SignToken([]byte("short"), "b", "", "", time.Hour); err == nil {
 		t.Error("a token was signed with a secret of 5 bytes")
 	}
