@@ -106,6 +106,7 @@ func (w *DriftWatch) Round(ctx context.Context) (DriftRound, error) {
 		w.known = map[string]watched{}
 	}
 	round := DriftRound{At: w.Env.Now(), Findings: map[string]int{}}
+	sales = slices.Clone(sales) // the list is shared
 	slices.SortStableFunc(sales, func(a, b FoldedSale) int { return w.missed(a.ID) - w.missed(b.ID) })
 	for _, sale := range sales {
 		if ctx.Err() != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -42,6 +41,7 @@ type Sales struct {
 
 	ids    shared[map[string]bool]
 	recent shared[[]FoldedSale]
+	news   saleNews
 }
 
 // SalesOptions tune the directory; zero values take the defaults.
@@ -63,6 +63,10 @@ type SalesOptions struct {
 	// is read once in ListFresh (1 s) at most.
 	ColdReads int
 	ListFresh time.Duration
+	// News, if set, tells in one question for all sales what happened to them, so that
+	// what it costs to keep up does not depend on their number. Nil: each sale is asked
+	// for by itself.
+	News SaleNews
 }
 
 func (o SalesOptions) withDefaults() SalesOptions {
@@ -96,6 +100,7 @@ type cachedSale struct {
 	mu      sync.Mutex
 	sale    FoldedSale
 	checked time.Time
+	era     int // in which it is kept up by the news; 0: it is not
 }
 
 // NewSales makes a directory over a store.
@@ -118,22 +123,39 @@ func (s *Sales) Get(ctx context.Context, id string) (FoldedSale, error) {
 	}
 	s.mu.Lock()
 	c, ok := s.known[id]
+	heard := s.news.heard
 	s.mu.Unlock()
 	if !ok {
 		return s.cold(ctx, id)
 	}
-	sale, age := c.look(s.now())
+	sale, age := c.look(heard, s.now())
 	if age < s.opts.Fresh {
 		return sale, nil
+	}
+	if s.opts.News != nil {
+		if heard = s.keepUp(ctx, age); heard.era > 0 {
+			if sale, age = c.look(heard, s.now()); age < s.opts.Fresh || c.follows(heard) {
+				return sale, nil
+			}
+		}
 	}
 	return s.revalidate(ctx, c, sale, age)
 }
 
 // look gives what is there, and its age.
-func (c *cachedSale) look(now time.Time) (FoldedSale, time.Duration) {
+func (c *cachedSale) look(heard heard, now time.Time) (FoldedSale, time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.sale, now.Sub(c.checked)
+	sale, checked := c.sale, c.checked
+	if c.era == heard.era && heard.era > 0 {
+		if heard.asked.After(checked) {
+			checked = heard.asked
+		}
+		if heard.seen.After(sale.SeenAt) {
+			sale.SeenAt = heard.seen
+		}
+	}
+	return sale, now.Sub(checked)
 }
 
 // revalidate lets one caller ask the store; the others use what is there, unless it
@@ -145,7 +167,7 @@ func (s *Sales) revalidate(ctx context.Context, c *cachedSale, sale FoldedSale, 
 		return sale, nil
 	default: // nobody asked for long, and now many do
 		c.refresh.Lock()
-		if sale, age = c.look(s.now()); age < s.opts.Fresh {
+		if sale, age = c.look(heard{}, s.now()); age < s.opts.Fresh {
 			c.refresh.Unlock()
 			return sale, nil
 		}
@@ -153,7 +175,7 @@ func (s *Sales) revalidate(ctx context.Context, c *cachedSale, sale FoldedSale, 
 	defer c.refresh.Unlock()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.opts.Budget)
 	defer cancel()
-	began := s.now()
+	began, before := s.now(), s.place()
 	fresh, wentBack, err := s.current(ctx, sale)
 	switch {
 	case err != nil:
@@ -168,6 +190,7 @@ func (s *Sales) revalidate(ctx context.Context, c *cachedSale, sale FoldedSale, 
 	}
 	fresh.SeenAt = began
 	s.put(c, fresh, wentBack)
+	s.follow(c, before)
 	return fresh, nil
 }
 
@@ -177,6 +200,12 @@ func (s *Sales) put(c *cachedSale, sale FoldedSale, wentBack bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if wentBack || sale.Version >= c.sale.Version {
+		if c.sale.Mark != sale.Mark {
+			s.news.changes.Add(1)
+		}
+		if wentBack {
+			c.era = 0
+		}
 		c.sale, c.checked = sale, s.now()
 	}
 }
@@ -185,6 +214,7 @@ func (s *Sales) drop(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.known, id)
+	s.news.changes.Add(1)
 }
 
 // forget remembers that an id is of no sale, within bounds.
@@ -199,7 +229,7 @@ func (s *Sales) forget(id string) {
 
 // Fold reads a sale from the log now, and keeps it.
 func (s *Sales) Fold(ctx context.Context, id string) (FoldedSale, error) {
-	began := s.now()
+	began, before := s.now(), s.place()
 	sale, _, err := s.current(ctx, FoldedSale{Sale: domain.Sale{ID: id}})
 	if err != nil {
 		return FoldedSale{}, err
@@ -213,10 +243,12 @@ func (s *Sales) Fold(ctx context.Context, id string) (FoldedSale, error) {
 	if !ok {
 		c = &cachedSale{sale: sale, checked: s.now()} // whoever finds it finds the sale in it
 		s.known[id] = c
+		s.news.changes.Add(1)
 	}
 	delete(s.unknown, id)
 	s.mu.Unlock()
 	s.put(c, sale, false)
+	s.follow(c, before)
 	return sale, nil
 }
 
@@ -289,51 +321,6 @@ func (s *Sales) IDs(ctx context.Context) ([]string, error) {
 			return ids, nil
 		}
 	}
-}
-
-// List gives every sale. It asks the store once for many: only sales that changed
-// are read.
-func (s *Sales) List(ctx context.Context) ([]FoldedSale, error) {
-	ids, err := s.IDs(ctx)
-	if err != nil {
-		return nil, err
-	}
-	sales := make([]FoldedSale, 0, len(ids))
-	for page := range slices.Chunk(ids, streamPage) {
-		streams := make([]string, len(page))
-		for i, id := range page {
-			streams[i] = domain.SaleStream(id)
-		}
-		states, err := s.store.States(ctx, streams)
-		if err != nil {
-			return nil, fmt.Errorf("list sales: %w", err)
-		}
-		for i, id := range page {
-			sale, err := s.upTo(ctx, id, markOf(states[i]))
-			if err != nil {
-				return nil, err
-			}
-			sales = append(sales, sale)
-		}
-	}
-	return sales, nil
-}
-
-// upTo gives a sale that has at least the events up to mark, reading only what it
-// lacks.
-func (s *Sales) upTo(ctx context.Context, id string, mark eventstore.Mark) (FoldedSale, error) {
-	s.mu.Lock()
-	c, ok := s.known[id]
-	s.mu.Unlock()
-	if ok {
-		c.mu.Lock()
-		sale := c.sale
-		c.mu.Unlock()
-		if sale.Mark == mark {
-			return sale, nil
-		}
-	}
-	return s.Fold(ctx, id)
 }
 
 // Places lists the places of a sale, one per bucket.

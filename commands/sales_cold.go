@@ -22,7 +22,7 @@ func (s *Sales) cold(ctx context.Context, id string) (FoldedSale, error) {
 	case miss:
 		return FoldedSale{}, errNoSale()
 	case found != nil: // a moment ago
-		sale, _ := found.look(s.now())
+		sale, _ := found.look(heard{}, s.now())
 		return sale, nil
 	case question == nil:
 		exists, err := s.listed(ctx, id)
@@ -137,6 +137,10 @@ func (s *Sales) hear(id string, r *eventstore.Record) {
 	s.recent.forget()
 	s.mu.Lock()
 	c := s.known[id]
+	s.news.changes.Add(1)
+	if s.news.listed != nil {
+		s.news.listed[id] = true
+	}
 	if c == nil {
 		delete(s.unknown, id)
 		if r.Version == 1 {
@@ -155,6 +159,6 @@ func (s *Sales) hear(id string, r *eventstore.Record) {
 		c.sale = FoldedSale{Sale: c.sale.FoldSale(ev), Mark: r.At(), SeenAt: now}
 		c.checked = now
 	default: // not the next one: whoever asks for it reads it
-		c.checked = time.Time{}
+		c.checked, c.era = time.Time{}, 0
 	}
 }

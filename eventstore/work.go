@@ -160,6 +160,7 @@ var (
 // both inclusive; To 0 means the head.
 type Filter struct {
 	Stream  string
+	Prefix  string // of the stream's name
 	SaleID  string
 	OrderID string
 	Type    string

@@ -137,6 +137,10 @@ func findQuery(f eventstore.Filter, after int64, max int) (string, []any) {
 	if f.Stream != "" {
 		put(" and stream = ", f.Stream)
 	}
+	if f.Prefix != "" {
+		put(" and stream >= ", f.Prefix)
+		put(" and stream < ", f.Prefix+lastRune)
+	}
 	if f.SaleID != "" {
 		put(" and sale_id <> '' and sale_id = ", f.SaleID)
 	}

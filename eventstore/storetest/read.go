@@ -58,6 +58,7 @@ func filterFinds(t *testing.T, s eventstore.Store) {
 	}{
 		"everything":      {eventstore.Filter{}, 0, []int64{1, 2, 3, 4}},
 		"by stream":       {eventstore.Filter{Stream: "order-a"}, 0, []int64{2, 3}},
+		"by prefix":       {eventstore.Filter{Prefix: "order-"}, 1, []int64{2, 3, 4}},
 		"by sale":         {eventstore.Filter{SaleID: "1"}, 0, []int64{1, 2, 3}},
 		"by order":        {eventstore.Filter{OrderID: "a"}, 0, []int64{2, 3}},
 		"by type":         {eventstore.Filter{Type: "order.placed"}, 0, []int64{2, 4}},

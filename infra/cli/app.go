@@ -170,7 +170,7 @@ func (a *app) assemble() error {
 	}
 	a.progress = projections.Progress{DB: a.pool, Source: source, Projections: projections.All(), Projector: a.projector}
 	a.views = NewViews(a.pool, int16(a.env.Store))
-	a.sales = commands.NewSales(a.sale.database, a.env.Now, commands.SalesOptions{Budget: a.settings.Deadlines.Spare()})
+	a.sales = commands.NewSales(a.sale.database, a.env.Now, commands.SalesOptions{Budget: a.settings.Deadlines.Spare(), News: a.sale.database})
 	if err := a.sale.admit(a); err != nil {
 		return err
 	}

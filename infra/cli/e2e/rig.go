@@ -179,7 +179,7 @@ func (n *Node) assemble(t testing.TB, pool *pgxpool.Pool, r *Rig, opts NodeOptio
 	}
 	views := cli.NewViews(pool, int16(n.Env.Store))
 	n.Views = views
-	n.Sales = commands.NewSales(n.Store, n.Env.Now, commands.SalesOptions{})
+	n.Sales = commands.NewSales(n.Store, n.Env.Now, commands.SalesOptions{News: n.Store})
 	n.Follower = commands.NewFollower(n.Env, n.Store, n.Gate)
 	n.Lost = &commands.Lost{Env: n.Env, Gate: n.Gate, Log: n.Store}
 	n.Kept = commands.NewKept(n.Env, n.Gate, n.Store, n.Lost)
