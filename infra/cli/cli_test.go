@@ -65,7 +65,9 @@ func TestAnErrorForPeopleIsToldAloneWhateverWrapsIt(t *testing.T) {
 		"one\ntwo":                                  &usageError{fmt.Errorf("settings: %w", &config.InvalidError{Problems: []string{"one", "two"}})},
 		"the address x is taken":                    explainListen("--http-addr", "x", fmt.Errorf("listen: %w", syscall.EADDRINUSE)),
 		"Redis at h:1/0 cannot be reached":          explainRedis("redis://:pw@h:1/0", fmt.Errorf("dial: %w", os.ErrDeadlineExceeded)),
-		"Redis at h:1 does not let us in":           explainRedis("redis://:pw@h:1", errors.New("WRONGPASS invalid")),
+		"Redis at h:1/0 does not let us in":         explainRedis("redis://:pw@h:1", errors.New("WRONGPASS invalid")),
+		"Redis at h:1, i:2 is a cluster that is":    explainRedis("redis://:pw@h:1,i:2", errors.New("CLUSTERDOWN Hash slot not served")),
+		"Redis at h:1/0 is a server of a cluster":   explainRedis("redis://:pw@h:1", errors.New("MOVED 1 i:2")),
 		"this took too long and was given up: lock": fmt.Errorf("lock: %w", context.DeadlineExceeded),
 	}
 	for want, err := range cases {

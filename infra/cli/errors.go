@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net"
-	"net/url"
 	"strings"
 	"syscall"
 
@@ -13,6 +12,7 @@ import (
 	"seckill/infra/config"
 	"seckill/infra/embedded"
 	"seckill/infra/pg"
+	"seckill/infra/redisconn"
 )
 
 // sentence says an error to a person. Errors made for people are said alone,
@@ -75,8 +75,8 @@ func explainListen(flag, addr string, err error) error {
 // password.
 func explainRedis(address config.URL, err error) error {
 	where := ""
-	if u, e := url.Parse(string(address)); e == nil {
-		where = " at " + u.Host + u.Path
+	if a, e := redisconn.Parse(string(address)); e == nil {
+		where = " at " + a.String()
 	}
 	var network net.Error
 	text := err.Error()
@@ -89,6 +89,12 @@ func explainRedis(address config.URL, err error) error {
 		return &told{"Redis" + where + " does not let us in: check the user and password of the Redis URL", err}
 	case strings.Contains(text, "DB index is out of range"), strings.Contains(text, "invalid DB index"):
 		return &told{"Redis" + where + " has no database of that number: choose another at the end of the Redis URL, such as /0, or raise its setting databases", err}
+	case strings.Contains(text, "MOVED "):
+		return &told{"Redis" + where + " is a server of a cluster: name several of its servers in the Redis URL, with commas between, or write ?cluster=true behind it", err}
+	case strings.Contains(text, "cluster support disabled"):
+		return &told{"Redis" + where + " is no cluster: name one address in the Redis URL, or sentinels and ?master_name=NAME", err}
+	case strings.Contains(text, "CLUSTERDOWN"):
+		return &told{"Redis" + where + " is a cluster that is down or not complete: look at CLUSTER INFO", err}
 	case strings.Contains(text, "LOADING"):
 		return &told{"Redis" + where + " is still loading its data: try again in a moment", err}
 	}

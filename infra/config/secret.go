@@ -35,7 +35,9 @@ func (u URL) String() string {
 	}
 	parts := strings.Split(string(u), ",")
 	for i, part := range parts {
-		parts[i] = redact(part)
+		if parts[i] = redact(part); parts[i] == hidden {
+			return hidden // a comma inside a password looks like that
+		}
 	}
 	return strings.Join(parts, ",")
 }
@@ -51,8 +53,12 @@ func (u URL) MarshalText() ([]byte, error) { return []byte(u.String()), nil }
 func redact(address string) string {
 	p, err := url.Parse(address)
 	if err != nil || p.Opaque != "" || (p.Host == "" && p.Path == "") || p.Scheme == "" {
-		if hostPort.MatchString(address) {
-			return address // a further node of a cluster
+		// A further server of a cluster, or the last one with what stands behind it.
+		if host, rest, more := strings.Cut(address, "?"); hostPort.MatchString(strings.TrimSuffix(host, "/0")) {
+			if more && rest != "" {
+				host += "?" + hidden
+			}
+			return host
 		}
 		return hidden
 	}

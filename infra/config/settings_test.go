@@ -138,14 +138,23 @@ func TestAllProblemsAreReportedTogetherWithoutSecrets(t *testing.T) {
 	}
 }
 
-func TestARedisOfSeveralAddressesIsRefused(t *testing.T) {
+func TestARedisIsAServerAClusterOrWhatSentinelsName(t *testing.T) {
 	clean(t)
-	for _, url := range []string{"redis://:p@h:6379/0,h2:6379", "rediss://h:26379?master_name=m"} {
+	for _, url := range []string{"redis://:p@h:6379/0", "redis://:p@h:6379,h2:6379", "redis://:p@h:1,redis://:p@h2:2", "rediss://h:26379,h2:26379?master_name=m"} {
 		for _, flag := range []string{"--redis-url", "--cache-redis-url"} {
-			_, err := Load([]string{"--redis-url", "redis://h", flag, url})
-			if err == nil || !strings.Contains(err.Error(), "this version takes one address") {
-				t.Errorf("%s %s: got %v, want that one address is taken", flag, url, err)
+			if _, err := Load([]string{"--redis-url", "redis://h", flag, url}); err != nil {
+				t.Errorf("%s %s: got %v", flag, url, err)
 			}
+		}
+	}
+	for url, want := range map[string]string{
+		"redis://:geheim@h,redis://:other@i": "names several servers that differ",
+		"redis://:geheim@h,i/3":              "names a database of a cluster",
+		"redis://:ge,heim@h":                 "must be an address such as",
+	} {
+		_, err := Load([]string{"--redis-url", url})
+		if err == nil || !strings.Contains(err.Error(), "SECKILL_REDIS_URL "+want) || strings.Contains(err.Error(), "heim") {
+			t.Errorf("%s: got %v, want that it says %q", url, err, want)
 		}
 	}
 }
@@ -184,7 +193,7 @@ func TestGoodSettingsAreAccepted(t *testing.T) {
 func TestSecretsAreNotPrintedInAnyForm(t *testing.T) {
 	clean(t)
 	s := load(t, "--jwt-secret", "geheim", "--database-url", "postgres://u:geheim@h/d?sslpassword=geheim")
-	s.RedisURL = "redis://:geheim@h:1,redis://:geheim@i:1" // refused when it is read, and still not shown
+	s.RedisURL = "redis://:geheim@h:1,redis://:geheim@i:1" // a cluster
 	var out bytes.Buffer
 	fmt.Fprintf(&out, "%v %+v %#v %s %q %x", s, s, s, s, s, s)
 	slog.New(slog.NewJSONHandler(&out, nil)).Info("m", "settings", s, "url", s.RedisURL)
@@ -195,7 +204,7 @@ func TestSecretsAreNotPrintedInAnyForm(t *testing.T) {
 	if strings.Contains(out.String(), "geheim") || strings.Contains(out.String(), fmt.Sprintf("%x", "geheim")) {
 		t.Errorf("a secret is shown:\n%s", out.String())
 	}
-	if !strings.Contains(s.DatabaseURL.String(), "u:xxxxx@h/d") {
+	if !strings.Contains(s.DatabaseURL.String(), "u:xxxxx@h/d") || !strings.Contains(s.RedisURL.String(), "@h:1,") {
 		t.Errorf("what is no secret is hidden: %s", s.DatabaseURL)
 	}
 	if string(s.JWTSecret) != "geheim" {

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"seckill/infra/redisconn"
 )
 
 // InvalidError lists all that is wrong with settings, a full sentence each.
@@ -113,9 +115,9 @@ func (p *problems) redis(name string, u URL) {
 	if u == "" {
 		return
 	}
-	several := strings.Contains(string(u), ",") || strings.Contains(string(u), "master_name=")
-	p.check(!several, "%s names a cluster or Sentinel, and this version takes one address, such as redis://:password@host:6379/0.", name)
-	p.check(several || hasScheme(string(u), "redis", "rediss", "unix"), "%s must be an address such as redis://:password@host:6379/0.", name)
+	if _, err := redisconn.Parse(string(u)); err != nil {
+		p.check(false, "%s %v.", name, err)
+	}
 }
 
 func hasScheme(address string, schemes ...string) bool {

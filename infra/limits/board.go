@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -15,7 +14,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
-	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"seckill/infra/redisconn"
 )
 
 // Bounds of what nodes tell each other of their marks: the most refused buyers of a
@@ -36,7 +36,7 @@ type NodeMark struct {
 // caches, so that operators see it at any of them. It blocks nobody: while it is
 // away each node shows its own marks. It is safe for concurrent use; Close ends it.
 type Board struct {
-	client  *redis.Client
+	client  redis.UniversalClient
 	index   string // of processes, by when their marks are over
 	own     string // the key of this process
 	node    string
@@ -51,17 +51,13 @@ type Board struct {
 // OpenBoard tells the marks of a node every so often to the Redis at url, which need
 // not answer. Two processes of one node name are told apart.
 func OpenBoard(ctx context.Context, url, namespace, node string, marks *Marks, every time.Duration) (*Board, error) {
-	o, err := redis.ParseURL(url)
+	address, err := redisconn.Parse(url)
 	if err != nil {
-		// The text of err may repeat the URL, and with it a password.
-		return nil, errors.New("the Redis URL of limits and caches cannot be read: want redis://host:port/db, rediss:// or unix://")
+		return nil, fmt.Errorf("the Redis URL of limits and caches %w", err)
 	}
-	o.MaxRetries, o.DialerRetries = -1, 1
-	o.DialTimeout, o.ReadTimeout, o.WriteTimeout, o.PoolTimeout = boardPatience, boardPatience, boardPatience, boardPatience
-	o.ContextTimeoutEnabled, o.DisableIdentity, o.Protocol, o.PoolSize = true, true, 2, 2
-	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+	client := address.Open(redisconn.Tuning{Dial: boardPatience, Read: boardPatience, Write: boardPatience, Pool: boardPatience, Conns: 2})
 	index := namespace + ":{marks}"
-	b := &Board{client: redis.NewClient(o), index: index, own: index + ":" + node + ":" + strings.ToLower(rand.Text()[:10]),
+	b := &Board{client: client, index: index, own: index + ":" + node + ":" + strings.ToLower(rand.Text()[:10]),
 		node: node, marks: marks, every: every}
 	ctx, b.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	b.running.Go(func() { b.run(ctx) })

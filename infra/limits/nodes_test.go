@@ -121,7 +121,7 @@ func TestKeysOfBuyersLiveForOneWindow(t *testing.T) {
 	ns := testenv.Namespace(t)
 	store := openStore(t, testenv.Redis(t), StoreOptions{Namespace: ns, Patience: patient})
 	shared(t, Options{Limit: 3, Window: time.Minute}, store, 0).Take(t.Context(), "alice")
-	left, err := client(t).PTTL(t.Context(), ns+":limit:purchases:alice").Result()
+	left, err := client(t).PTTL(t.Context(), keyOf(t, ns, "purchases:alice")).Result()
 	if err != nil || left <= 0 || left > time.Minute {
 		t.Errorf("got a life of %s and %v, want up to a minute", left, err)
 	}
@@ -135,7 +135,7 @@ func TestWhatTheStoreForgetsIsToldAgain(t *testing.T) {
 	for range 3 {
 		one.Take(t.Context(), "alice")
 	}
-	if n, err := client(t).Del(t.Context(), ns+":limit:purchases:alice").Result(); err != nil || n != 1 {
+	if n, err := client(t).Del(t.Context(), keyOf(t, ns, "purchases:alice")).Result(); err != nil || n != 1 {
 		t.Fatalf("forget: %d keys, %v", n, err)
 	}
 	if !one.Take(t.Context(), "alice").OK || !other.Take(t.Context(), "alice").OK {
@@ -144,6 +144,16 @@ func TestWhatTheStoreForgetsIsToldAgain(t *testing.T) {
 	if v := other.Take(t.Context(), "alice"); v.OK {
 		t.Error("attempt 6 passed: the other node was not told of the first three")
 	}
+}
+
+// keyOf finds the key of what is limited.
+func keyOf(t *testing.T, ns, limited string) string {
+	t.Helper()
+	keys, err := client(t).Keys(t.Context(), ns+":limit:{*}:"+limited).Result()
+	if err != nil || len(keys) != 1 {
+		t.Fatalf("the keys of %s: got %v, %v, want one", limited, keys, err)
+	}
+	return keys[0]
 }
 
 func client(t *testing.T) *redis.Client {

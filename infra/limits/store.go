@@ -11,7 +11,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
-	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"seckill/infra/redisconn"
 )
 
 //go:embed scripts/take.lua
@@ -76,9 +77,10 @@ const (
 // Store is the Redis on which nodes share their limits. While it is away it
 // answers at once that it is. It is safe for concurrent use; Close ends it.
 type Store struct {
-	client  *redis.Client
+	client  redis.UniversalClient
 	script  *redis.Script
 	opt     StoreOptions
+	spread  bool // over a cluster
 	asks    chan *ask
 	up      atomic.Bool
 	telling sync.Mutex // orders the news of OnUp
@@ -105,25 +107,23 @@ type report struct {
 // away is the answer of a store that gives none.
 const away time.Duration = -1
 
-// OpenStore opens the Redis at url (redis://, rediss:// or unix://). It need not
+// OpenStore opens the Redis at url, in a form that redisconn reads. It need not
 // answer: until it does the store is away.
 func OpenStore(ctx context.Context, url string, opt StoreOptions) (*Store, error) {
 	if err := opt.Validate(); err != nil {
 		return nil, fmt.Errorf("open the store of limits: %w", err)
 	}
-	o, err := redis.ParseURL(url)
+	address, err := redisconn.Parse(url)
 	if err != nil {
-		// The text of err may repeat the URL, and with it a password.
-		return nil, errors.New("the Redis URL of limits and caches cannot be read: want redis://host:port/db, rediss:// or unix://")
+		return nil, fmt.Errorf("the Redis URL of limits and caches %w", err)
 	}
 	opt = opt.withDefaults()
-	o.MaxRetries, o.DialerRetries = -1, 1
-	o.DialTimeout, o.ReadTimeout, o.WriteTimeout, o.PoolTimeout = opt.Patience, opt.Patience, opt.Patience, opt.Patience
-	o.ContextTimeoutEnabled = true
-	o.PoolSize = calls + 1
-	o.DisableIdentity, o.Protocol = true, 2
-	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
-	s := &Store{client: redis.NewClient(o), script: redis.NewScript(takeLua), opt: opt, asks: make(chan *ask, waiting)}
+	tuning := redisconn.Tuning{Dial: opt.Patience, Read: opt.Patience, Write: opt.Patience, Pool: opt.Patience, Conns: calls + 1}
+	s := &Store{script: redis.NewScript(takeLua), opt: opt, spread: address.Cluster(), asks: make(chan *ask, waiting)}
+	if s.spread {
+		tuning.Conns = calls * tags
+	}
+	s.client = address.Open(tuning)
 	s.base, s.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	err = s.probe()
 	s.up.Store(err == nil)
@@ -214,28 +214,6 @@ func (s *Store) send(batch []*ask) {
 	}
 }
 
-func (s *Store) call(batch []*ask) ([]int64, error) {
-	ctx, cancel := context.WithTimeout(s.base, s.opt.Patience)
-	defer cancel()
-	keys := make([]string, len(batch))
-	args := make([]any, 0, 6*len(batch))
-	for i, a := range batch {
-		keys[i] = s.opt.Namespace + ":limit:" + a.key
-		args = append(args, a.id, a.limit, a.window.Microseconds(), len(a.reports))
-		for _, r := range a.reports {
-			args = append(args, r.id, r.age)
-		}
-	}
-	waits, err := s.script.Run(ctx, s.client, keys, args...).Int64Slice()
-	if err == nil && len(waits) != len(batch) {
-		err = fmt.Errorf("judge %d attempts: got %d answers", len(batch), len(waits))
-	}
-	if err == nil {
-		s.opt.OnCall(len(batch))
-	}
-	return waits, err
-}
-
 // watch tries the store now and then: no buyer has to wait to find out that it is
 // away still, and it is known to be away before somebody asks.
 func (s *Store) watch() {
@@ -249,13 +227,6 @@ func (s *Store) watch() {
 			s.heard(s.probe())
 		}
 	}
-}
-
-// probe judges an attempt of nobody: a server that answers but cannot write is
-// away.
-func (s *Store) probe() error {
-	_, err := s.call([]*ask{{key: "probe", id: "probe", limit: 1, window: time.Millisecond}})
-	return err
 }
 
 // heard notes whether the store answered. What our own end cut off says nothing.

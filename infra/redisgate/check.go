@@ -6,24 +6,39 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/redis/go-redis/v9"
 )
 
 // errBlind refuses a server whose restarts nobody would notice.
 var errBlind = errors.New("this Redis does not let the gate read INFO, so nobody would notice that it was restarted " +
 	"and forgot purchases: allow the command INFO to the gate's user")
 
-// Check runs a real script with a write and looks at the server's settings. It
-// fails, with a sentence for an operator, when the server cannot be reached,
-// refuses writes, is too old, may evict keys, or hides from scripts which
-// process it is.
+// Check runs a real script with a write and looks at the server's settings, on a
+// cluster at every master that holds a lane. It fails, with a sentence for an operator,
+// when a server cannot be reached, refuses writes, is too old, may evict keys, or hides
+// from scripts which process it is.
 func (g *Gate) Check(ctx context.Context) error {
+	nodes, err := g.nodes(ctx)
+	if err != nil {
+		return err
+	}
+	for _, n := range nodes {
+		if err := g.checkNode(ctx, n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (g *Gate) checkNode(ctx context.Context, n node) error {
 	if g.opt.ProcessToken == "" {
-		if err := g.checkServer(ctx); err != nil {
+		if err := checkServer(ctx, n.client); err != nil {
 			return err
 		}
 	}
 	named, err := g.runFlag(ctx, call{
-		script: g.scripts.check, batch: 1, keys: []string{g.keys.check(0)}, args: []any{g.opt.ProcessToken},
+		script: g.scripts.check, batch: 1, keys: []string{g.keys.check(n.lane)}, args: []any{g.opt.ProcessToken},
 	})
 	if err != nil {
 		return fmt.Errorf("check the gate's Redis: %w", err)
@@ -34,15 +49,15 @@ func (g *Gate) Check(ctx context.Context) error {
 	return nil
 }
 
-func (g *Gate) checkServer(ctx context.Context) error {
-	server, err := g.info(ctx, "server")
+func checkServer(ctx context.Context, c redis.UniversalClient) error {
+	server, err := info(ctx, c, "server")
 	if err != nil {
 		return err
 	}
 	if !atLeast(server["redis_version"], 6, 2) {
 		return fmt.Errorf("this Redis has version %q: the gate needs 6.2 or later", server["redis_version"])
 	}
-	memory, err := g.info(ctx, "memory")
+	memory, err := info(ctx, c, "memory")
 	if err != nil {
 		return err
 	}
@@ -52,8 +67,8 @@ func (g *Gate) checkServer(ctx context.Context) error {
 	return nil
 }
 
-func (g *Gate) info(ctx context.Context, section string) (map[string]string, error) {
-	reply, err := g.client.Info(ctx, section).Result()
+func info(ctx context.Context, c redis.UniversalClient, section string) (map[string]string, error) {
+	reply, err := c.Info(ctx, section).Result()
 	if err != nil && strings.HasPrefix(err.Error(), "NOPERM") {
 		return nil, errBlind
 	}

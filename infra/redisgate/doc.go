@@ -1,4 +1,5 @@
-// Package redisgate is the gate on Redis: it decides who gets a unit.
+// Package redisgate is the gate on Redis, on one server or a cluster: it decides who
+// gets a unit.
 //
 // It owns the keys of a namespace (keys.go), the scripts (scripts/*.lua) and the
 // coalescing of concurrent purchases into one script call per lane. The layout
@@ -11,6 +12,9 @@
 // sold by a lane that was not opened on the very process that answers. Faults
 // are sorted into "nothing happened" and "unknown" (errors.go). After an attempt
 // with unknown outcome, only an answer about that very order counts.
+//
+// On a cluster all keys of a lane lie in one slot, and every script works in one lane.
+// A lane whose slot or master changed is on another process, and so is closed.
 //
 // What a crash means: of the process, purchases that were sent stand in the
 // journal or do not, and Resolve finds out; of Redis, its run id changes, and

@@ -60,7 +60,7 @@ func sortFault(err error) fault {
 		return fault{again: true}
 	}
 	if errors.Is(err, redis.ErrClosed) {
-		return fault{}
+		return fault{again: true} // also the connections to a server that left the cluster
 	}
 	var timeout net.Error
 	again := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &timeout)

@@ -9,13 +9,12 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
-	"github.com/redis/go-redis/v9/maintnotifications"
 
 	"seckill/commands"
 	"seckill/domain"
 )
 
-// Gate is the gate on one Redis. It is safe for concurrent use; Close ends it.
+// Gate is the gate on one Redis or on a cluster. It is safe for concurrent use; Close ends it.
 type Gate struct {
 	client redis.UniversalClient
 	// sale serves what buyers ask: nothing else waits for its connections, and it
@@ -24,15 +23,17 @@ type Gate struct {
 	// blocking serves reads that wait, so that they take no connection from
 	// purchases.
 	blocking redis.UniversalClient
-	keys     keys
-	scripts  scripts
-	opt      Options
-	lanes    [domain.Lanes]laneQueue
-	looks    [domain.Lanes]lookQueue
-	spare    sync.Pool // of *look
-	base     context.Context
-	cancel   context.CancelFunc
-	running  sync.WaitGroup
+	// cluster is client on a cluster, else nil.
+	cluster *redis.ClusterClient
+	keys    keys
+	scripts scripts
+	opt     Options
+	lanes   [domain.Lanes]laneQueue
+	looks   [domain.Lanes]lookQueue
+	spare   sync.Pool // of *look
+	base    context.Context
+	cancel  context.CancelFunc
+	running sync.WaitGroup
 }
 
 // Gate offers every port of the gate.
@@ -52,8 +53,8 @@ var (
 	_ commands.Levels     = (*Gate)(nil)
 )
 
-// Open connects to the Redis at url (redis://, rediss:// or unix://) and checks
-// that it may hold a gate: see Check. The error is a sentence for an operator.
+// Open connects to the Redis at url, in a form that redisconn reads, and checks that
+// it may hold a gate: see Check. The error is a sentence for an operator.
 func Open(ctx context.Context, url string, opt Options) (*Gate, error) {
 	if err := opt.Validate(); err != nil {
 		return nil, fmt.Errorf("set up the gate: %w", err)
@@ -63,38 +64,13 @@ func Open(ctx context.Context, url string, opt Options) (*Gate, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &Gate{client: c.rest, sale: c.sale, blocking: c.blocking, keys: keys{opt.Namespace, opt.Store}, scripts: newScripts(), opt: opt}
+	g := &Gate{client: c.rest, sale: c.sale, blocking: c.blocking, cluster: c.cluster, keys: keys{opt.Namespace, opt.Store}, scripts: newScripts(), opt: opt}
 	g.spare.New = func() any { return &look{done: make(chan error, 1)} }
 	g.base, g.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	if err := g.Check(ctx); err != nil {
 		return nil, errors.Join(err, g.Close())
 	}
 	return g, nil
-}
-
-// clients are the pools of connections of a gate.
-type clients struct{ sale, rest, blocking redis.UniversalClient }
-
-func connect(url string, opt Options) (clients, error) {
-	o, err := redis.ParseURL(url)
-	if err != nil {
-		// The text of err may repeat the URL, and with it a password.
-		return clients{}, errors.New("the Redis URL cannot be read: want redis://host:port/db, rediss:// or unix://, and one address")
-	}
-	o.MaxRetries = -1 // this package tries again itself: it must remember which attempts were sent
-	o.DialerRetries = 1
-	o.DialTimeout = time.Second
-	o.ReadTimeout, o.WriteTimeout = opt.ReadTimeout, opt.WriteTimeout
-	o.ContextTimeoutEnabled = true
-	o.PoolSize = opt.PoolSize
-	o.PoolTimeout = opt.ReadTimeout
-	o.DisableIdentity = true
-	o.Protocol = 2
-	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
-	b, s := *o, *o
-	b.PoolSize = 4
-	s.ReadTimeout, s.WriteTimeout, s.PoolTimeout = opt.SaleTimeout, min(opt.SaleTimeout, opt.WriteTimeout), opt.SaleTimeout
-	return clients{sale: redis.NewClient(&s), rest: redis.NewClient(o), blocking: redis.NewClient(&b)}, nil
 }
 
 // Pools gives what the pools of connections have seen: that of what buyers ask, and

@@ -14,27 +14,40 @@ import (
 	"seckill/eventstore"
 )
 
-// waitSlice bounds one blocking read, because a read that waits does not hear
-// that its context was cancelled.
-const waitSlice = 100 * time.Millisecond
-
-// Read gives entries after the cursors: see commands.Journal.
+// Read gives entries after the cursors: see commands.Journal. On a cluster the lanes
+// of a master that does not answer have none; its fault is the answer only when no
+// other lane had any.
 func (g *Gate) Read(ctx context.Context, after []eventstore.Cursor, max int, wait time.Duration) ([]commands.JournalEntry, error) {
 	if len(after) == 0 {
 		return nil, nil
 	}
 	count := 1 + (max-1)/len(after)
-	until := time.Now().Add(wait)
+	read := g.readBlocking
+	if g.cluster != nil {
+		read = g.readPolling
+	}
+	streams, err := read(ctx, after, count, time.Now().Add(wait))
+	if err != nil {
+		return nil, nothing(fmt.Errorf("read the journals of %d lanes: %w", len(after), err))
+	}
+	return g.topUp(ctx, after, streams, count, max)
+}
+
+// waitSlice bounds one blocking read, because a read that waits does not hear
+// that its context was cancelled.
+const waitSlice = 100 * time.Millisecond
+
+// readBlocking lets one server wait for the first entry of any lane.
+func (g *Gate) readBlocking(ctx context.Context, after []eventstore.Cursor, count int, until time.Time) ([]redis.XStream, error) {
 	for {
-		block := min(waitSlice, time.Until(until))
-		streams, err := g.readStreams(ctx, after, count, block)
+		streams, err := g.readStreams(ctx, after, count, min(waitSlice, time.Until(until)))
 		switch {
-		case err == nil && len(streams) > 0:
-			return g.topUp(ctx, after, streams, count, max)
 		case err != nil && !errors.Is(err, redis.Nil):
-			return nil, nothing(fmt.Errorf("read the journals of %d lanes: %w", len(after), err))
+			return nil, err
+		case len(streams) > 0:
+			return streams, nil
 		case ctx.Err() != nil:
-			return nil, nothing(ctx.Err())
+			return nil, ctx.Err()
 		case !time.Now().Before(until):
 			return nil, nil
 		}

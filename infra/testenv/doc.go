@@ -10,7 +10,7 @@
 // in the user's cache.
 //
 // It promises each test a namespace of its own, which is removed with the test,
-// and private servers and proxies that end with the test or with its process.
+// and private servers, clusters and proxies that end with the test or with its process.
 // A server that is not installed skips a test with the reason; where CI=true it
 // fails the test, so that a green run has run everything.
 //

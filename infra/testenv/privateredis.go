@@ -33,10 +33,12 @@ type RedisServer struct {
 	URL string
 
 	t    testing.TB
+	port int
 	bin  string
 	dir  string // of its data
 	conf string
-	proc *child // nil while it does not run
+	args []string // beside the file
+	proc *child   // nil while it does not run
 }
 
 // child is a process and the goroutine that waits for it.
@@ -48,25 +50,38 @@ type child struct {
 // PrivateRedis starts a Redis that ends with the test, or with its process.
 func PrivateRedis(t testing.TB, o RedisOptions) *RedisServer {
 	t.Helper()
+	s := newRedis(t)
+	s.run(append([]string{"appendonly yes", "appendfsync everysec", `save ""`, "maxmemory-policy noeviction"}, o.Config...))
+	return s
+}
+
+func newRedis(t testing.TB, args ...string) *RedisServer {
+	t.Helper()
 	bin, err := embedded.FindRedis("")
 	require(t, err)
-	root := t.TempDir()
-	port := freePort(t)
-	s := &RedisServer{
-		URL: "redis://127.0.0.1:" + strconv.Itoa(port) + "/0",
-		t:   t, bin: bin, dir: filepath.Join(root, "data"), conf: filepath.Join(root, "redis.conf"),
+	root, port := t.TempDir(), freePort(t)
+	return &RedisServer{
+		URL: "redis://127.0.0.1:" + strconv.Itoa(port) + "/0", t: t, port: port,
+		bin: bin, dir: filepath.Join(root, "data"), conf: filepath.Join(root, "redis.conf"), args: args,
 	}
+}
+
+// run starts it with lines of redis.conf beside those that every one has.
+func (s *RedisServer) run(config []string) {
+	t := s.t
+	t.Helper()
 	lines := append([]string{
-		"bind 127.0.0.1", "port " + strconv.Itoa(port), "dir " + s.dir, "appendonly yes", "appendfsync everysec",
-		`save ""`, "maxmemory-policy noeviction", "daemonize no", "logfile " + filepath.Join(root, "redis.log"),
-	}, o.Config...)
+		"bind 127.0.0.1", "port " + strconv.Itoa(s.port), "dir " + s.dir, "daemonize no", "logfile " + filepath.Join(filepath.Dir(s.dir), "redis.log"),
+	}, config...)
 	if err := errors.Join(os.Mkdir(s.dir, 0o700), os.WriteFile(s.conf, []byte(strings.Join(lines, "\n")+"\n"), 0o600)); err != nil {
 		t.Fatalf("prepare private Redis: %v", err)
 	}
 	s.start()
 	t.Cleanup(s.Kill)
-	return s
 }
+
+// Alive tells whether it runs.
+func (s *RedisServer) Alive() bool { return s.proc != nil }
 
 // Kill ends it with SIGKILL, as a power cut would, and waits until it is gone.
 func (s *RedisServer) Kill() { s.end(syscall.SIGKILL) }
@@ -143,7 +158,7 @@ func (s *RedisServer) end(sig syscall.Signal) {
 // start returns when the server has read its data and answers.
 func (s *RedisServer) start() {
 	s.t.Helper()
-	proc, err := startChild(exec.Command(s.bin, s.conf))
+	proc, err := startChild(exec.Command(s.bin, append([]string{s.conf}, s.args...)...))
 	if err != nil {
 		s.t.Fatalf("start private Redis: %v", err)
 	}

@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
-	"github.com/redis/go-redis/v9/maintnotifications"
 
 	"seckill/commands"
 	"seckill/domain"
+	"seckill/infra/redisconn"
 )
 
 //go:embed scripts/grant.lua
@@ -20,27 +20,29 @@ var grantLua string
 
 // Book is the book in Redis. It is safe for concurrent use; Close ends it.
 type Book struct {
-	client    *redis.Client
+	client    redis.UniversalClient
 	script    *redis.Script
 	namespace string
 }
 
-// poolSize bounds the connections of a book.
-const poolSize = 16
+// poolSize bounds the connections of a book, and patience a call.
+const (
+	poolSize = 16
+	patience = 250 * time.Millisecond
+)
 
-// Open opens a book at url (redis://, rediss:// or unix://). The server need not
+// Open opens a book at url, in a form that redisconn reads. The server need not
 // answer now: until it does no ticket is given out.
 func Open(url, namespace string) (*Book, error) {
-	o, err := redis.ParseURL(url)
+	address, err := redisconn.Parse(url)
 	if err != nil {
-		// The text of err may repeat the URL, and with it a password.
-		return nil, errors.New("the Redis URL of limits and caches cannot be read: want redis://host:port/db, rediss:// or unix://")
+		return nil, fmt.Errorf("the Redis URL of limits and caches %w", err)
 	}
-	o.MaxRetries, o.DialerRetries = 1, 1 // asked again, a grant gives the same ticket
-	o.DialTimeout, o.ReadTimeout, o.WriteTimeout, o.PoolTimeout = time.Second, 250*time.Millisecond, 250*time.Millisecond, 250*time.Millisecond
-	o.ContextTimeoutEnabled, o.DisableIdentity, o.Protocol, o.PoolSize = true, true, 2, poolSize
-	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
-	return &Book{client: redis.NewClient(o), script: redis.NewScript(grantLua), namespace: namespace}, nil
+	client := address.Open(redisconn.Tuning{
+		Dial: time.Second, Read: patience, Write: patience, Pool: patience, Conns: poolSize,
+		Again: 1, // asked again, a grant gives the same ticket
+	})
+	return &Book{client: client, script: redis.NewScript(grantLua), namespace: namespace}, nil
 }
 
 // Close closes the connections.
