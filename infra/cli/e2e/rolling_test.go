@@ -1,0 +1,141 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+)
+
+// shoppers buy and look at their orders through one address until they are told to
+// go home, and note everything that a buyer should never see.
+type shoppers struct {
+	t      *testing.T
+	client *Client
+	sale   string
+	// excused says which answers beside the good ones a purchase or look may get; the
+	// shopper tries again.
+	excused func(Answer, error) bool
+
+	mu       sync.Mutex
+	promised map[string]string // order → buyer
+	wg       sync.WaitGroup
+}
+
+// polite lets a node ask for patience, and nothing else.
+func polite(a Answer, err error) bool {
+	return err == nil && a.Status == http.StatusServiceUnavailable && a.Header.Get("Retry-After") != ""
+}
+
+// shop starts n of them. Each is many buyers, one after the other.
+func shop(ctx context.Context, t *testing.T, client *Client, sale string, n int, excused func(Answer, error) bool) *shoppers {
+	s := &shoppers{t: t, client: client, sale: sale, excused: excused, promised: map[string]string{}}
+	for w := range n {
+		s.wg.Go(func() {
+			for i := 0; ctx.Err() == nil; i++ {
+				s.one(fmt.Sprintf("shopper-%d-%d", w, i), i%2 == 0)
+			}
+		})
+	}
+	return s
+}
+
+// shopperPatience bounds how long a buyer tries.
+const shopperPatience = 60 * time.Second
+
+// try calls until the answer is good, within the patience of a buyer.
+func (s *shoppers) try(what string, call func() (Answer, error)) (Answer, bool) {
+	var answer Answer
+	var err error
+	for until := time.Now().Add(shopperPatience); time.Now().Before(until); {
+		if answer, err = call(); err == nil && answer.Status < 300 {
+			return answer, true
+		}
+		if !s.excused(answer, err) {
+			break
+		}
+		time.Sleep(50 * time.Millisecond) // a person's pause; nothing is waited for
+	}
+	s.t.Errorf("%s: %d %s %v", what, answer.Status, answer.Raw, err)
+	return answer, false
+}
+
+// one buys a unit and follows the order until it is placed, and a little longer.
+func (s *shoppers) one(buyer string, withKey bool) {
+	headers := []string{}
+	if withKey {
+		headers = []string{"Idempotency-Key", "key-of-" + buyer}
+	}
+	bought, ok := s.try(buyer+" buys", func() (Answer, error) {
+		return s.client.Call(http.MethodPost, "/api/v1/sales/"+s.sale+"/purchases", buyer, "", map[string]any{"sku": "item", "quantity": 1}, headers...)
+	})
+	if !ok {
+		return
+	}
+	order := bought.Text("order_id")
+	s.mu.Lock()
+	s.promised[order] = buyer
+	s.mu.Unlock()
+	seen := bought.Text("status")
+	for until := time.Now().Add(shopperPatience); seen == "queued" && time.Now().Before(until); {
+		if seen, ok = s.look(buyer, order, "?wait=2s"); !ok {
+			return
+		}
+	}
+	for range 2 { // each by another node
+		again, ok := s.look(buyer, order, "")
+		if ok && (again != "placed" || seen != "placed") {
+			s.t.Errorf("%s was told %q of order %s and then %q", buyer, seen, order, again)
+		}
+	}
+}
+
+func (s *shoppers) look(buyer, order, query string) (status string, ok bool) {
+	answer, ok := s.try(buyer+" looks", func() (Answer, error) { return s.client.Order(buyer, order, query) })
+	return answer.Text("status"), ok
+}
+
+// home waits until all have gone home, and gives the orders they hold.
+func (s *shoppers) home() map[string]string {
+	s.wg.Wait()
+	return s.promised
+}
+
+// Each process is told to stop and started again while buyers buy through a
+// balancer: nobody sees an error that is not a request for patience, and no order is
+// lost or taken back.
+func TestARollingRestartUnderLoadLosesAndRepeatsNothing(t *testing.T) {
+	t.Parallel()
+	r := NewRig(t)
+	env := append(r.Settings(t), "SECKILL_DRAIN_FOR=500ms")
+	nodes := []*Child{Serve(t, ChildOptions{Env: env}), Serve(t, ChildOptions{Env: env})}
+	b := newBalancer(t, nodes)
+	client := NewClient(b.url)
+	client.http.Transport = &http.Transport{MaxIdleConnsPerHost: 64}
+	sale := client.CreateSale(t, 100_000)
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	crowd := shop(ctx, t, client, sale, 8, polite)
+	for round := range 2 {
+		for i, node := range nodes {
+			if code := node.Stop(); code != 0 {
+				t.Errorf("round %d: node %d ends with %d when it is told to stop", round, i, code)
+			}
+			node.Start()
+			node.AwaitReady()
+		}
+	}
+	stop()
+	promised := crowd.home()
+	t.Logf("%d orders while each of %d processes was restarted twice", len(promised), len(nodes))
+	if n := b.broken.Load(); n > 0 || len(promised) < 50 {
+		t.Errorf("%d requests broke, %d orders were accepted", n, len(promised))
+	}
+	node := r.Node(t, NodeOptions{APIOnly: true})
+	StandingChecks(t, node, sale, promised)
+	if f := readFold(t, node.Store); f.placed(sale) != len(promised) {
+		t.Errorf("%d orders are placed, %d were accepted", f.placed(sale), len(promised))
+	}
+}
