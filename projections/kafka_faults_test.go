@@ -1,8 +1,11 @@
 package projections_test
 
 import (
+	"sync"
 	"testing"
 	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
 
 	"seckill/infra/bus"
 	"seckill/infra/testenv"
@@ -130,4 +133,53 @@ func TestB60ThreeRelaysAtOnceSendEverythingInOrder(t *testing.T) {
 		h.onceEach(p)
 		h.sameAsQuietReplay()
 	})
+}
+
+// B60: a relay that lost its lead in its sleep, in the middle of a page, and wakes when
+// another has long gone on: what it still sends is known everywhere, and the place does
+// not move back.
+func TestB60ARelayThatSleptWakesUpAndChangesNothing(t *testing.T) {
+	t.Parallel()
+	overKafka(t, func(t *testing.T, w *wire) {
+		h := newHouse(t)
+		h.release(1 << 30)
+		h.ensure(w, 8)
+		p := h.projector(projections.All(), patient())
+		h.member(w, p)
+		h.fill(100)
+		sleeper := &sleepy{Publisher: kafkaWire(t, w.name, w.kafka.Brokers[0]), asleep: make(chan struct{}), wake: make(chan struct{})}
+		wake := sync.OnceFunc(func() { close(sleeper.wake) })
+		zombie, _ := h.relaying(w, sleeper, projections.RelayPlace(h.pool, 1))
+		t.Cleanup(wake)
+		<-sleeper.asleep // it has read a page and its place
+		other, _ := h.relaying(w, kafkaWire(t, w.name, w.kafka.Brokers[0]), projections.RelayPlace(h.pool, 1))
+		h.fill(500)
+		h.eventually("the other sent everything", func() bool { return other.Stats().At == h.head() })
+		h.brought()
+		wake()
+		h.eventually("the sleeper has sent its page", func() bool { return zombie.Stats().Events > 0 })
+		if n, place := h.backlog(); n != 0 {
+			t.Errorf("the place moved back to %d, %d events", place, n)
+		}
+		h.fill(100)
+		h.eventually("both go on", func() bool { return other.Stats().At == h.head() || zombie.Stats().At == h.head() })
+		h.brought()
+		h.onceEach(p)
+		h.sameAsQuietReplay()
+	})
+}
+
+// sleepy falls asleep before the first thing that it is to send.
+type sleepy struct {
+	bus.Publisher
+	once         sync.Once
+	asleep, wake chan struct{}
+}
+
+func (s *sleepy) Publish(topic string, messages ...*message.Message) error {
+	s.once.Do(func() {
+		close(s.asleep)
+		<-s.wake
+	})
+	return s.Publisher.Publish(topic, messages...)
 }
