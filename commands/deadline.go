@@ -15,3 +15,13 @@ func detached(ctx context.Context, budget time.Duration) (context.Context, conte
 	}
 	return context.WithDeadline(context.WithoutCancel(ctx), end)
 }
+
+// pause waits for d or until ctx ends.
+func pause(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C:
+	}
+}

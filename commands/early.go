@@ -63,7 +63,7 @@ const maxSaleAge = time.Second
 // has an order before the earliest opening that the sale ever had, so nobody is kept
 // from meeting the own one.
 func (p *Purchaser) early(sale *FoldedSale, buyer string) (PurchaseResult, bool) {
-	if p.opts.Clock == nil || sale.Terms.Strategy == domain.StrategyPostgres || sale.FirstOpensAt.IsZero() {
+	if p.opts.Clock == nil || sale.Gateless() || sale.FirstOpensAt.IsZero() {
 		return PurchaseResult{}, false
 	}
 	opens := sale.FirstOpensAt

@@ -31,6 +31,10 @@ type Follower struct {
 	log  eventstore.Reader
 	gate FollowerGate
 
+	// Gateless tells of which sales no gate holds anything: they are passed over. Nil: of
+	// none.
+	Gateless func(ctx context.Context, sale string) bool
+
 	mu    sync.Mutex
 	marks map[string]eventstore.Mark // where a stock hash stood when last applied to
 }
@@ -47,7 +51,7 @@ const followPage = 500
 const maxMarks = 100_000
 
 // Push brings records that were just stored into the gate. Records of streams
-// other than stock are passed over.
+// other than stock, and of sales that have no gate, are passed over.
 func (f *Follower) Push(ctx context.Context, records []eventstore.Record) error {
 	var order []string
 	byStream := map[string][]eventstore.Record{}
@@ -72,6 +76,9 @@ func (f *Follower) push(ctx context.Context, stream string, records []eventstore
 	if err != nil {
 		return err
 	}
+	if f.passes(ctx, key.Sale) {
+		return nil
+	}
 	place := domain.Place{Store: f.env.Store, Sale: key.Sale, Bucket: key.Bucket}
 	f.mu.Lock()
 	from := f.marks[stream]
@@ -86,6 +93,11 @@ func (f *Follower) push(ctx context.Context, stream string, records []eventstore
 	}
 	_, err = f.CatchUpStock(ctx, place, key.SKU)
 	return err
+}
+
+// passes tells whether a sale is passed over.
+func (f *Follower) passes(ctx context.Context, sale string) bool {
+	return f.Gateless != nil && f.Gateless(ctx, sale)
 }
 
 // apply brings consecutive records of a stock stream in; done is false when the

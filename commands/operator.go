@@ -58,7 +58,6 @@ func notYet(t domain.SaleTerms) []domain.FieldError {
 			bad = append(bad, domain.FieldError{Field: field, Reason: reason})
 		}
 	}
-	refuse(t.Strategy == domain.StrategyPostgres, "strategy", "this version serves redis-sync and redis-async only")
 	refuse(t.Acknowledged() != domain.AcknowledgeMemory, "acknowledgement", "this version serves memory only")
 	refuse(t.Buckets > 1, "buckets", "this version serves one bucket only")
 	return bad
@@ -184,7 +183,7 @@ func (o *Operator) stop(ctx context.Context, id string, outcome domain.Outcome, 
 	o.Env.step("operator.after-hold")
 	folded, err := o.change(ctx, id, decide, actor)
 	if err != nil {
-		return FoldedSale{}, unrecorded(true, err)
+		return FoldedSale{}, unrecorded(!sale.Gateless(), err)
 	}
 	o.apply(ctx, folded)
 	return folded, nil

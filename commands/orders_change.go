@@ -72,6 +72,9 @@ func (o *Orders) followEnd(ctx context.Context, ended OrderAnswer) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), applyBudget)
 	defer cancel()
+	if o.Follow.passes(ctx, ended.SaleID) {
+		return
+	}
 	place := domain.Place{Store: o.Env.Store, Sale: ended.SaleID, Bucket: ended.Bucket}
 	for _, line := range ended.Lines {
 		if _, err := o.Follow.CatchUpStock(ctx, place, line.SKU); err != nil {

@@ -60,6 +60,9 @@ type Verdict struct {
 	// Now is the gate's clock; OpensAt is set with TooEarly.
 	Now     time.Time
 	OpensAt time.Time
+	// Placed is the order as the log has it, where accepting and recording were one
+	// step (Reserved); else nil.
+	Placed *OrderAnswer
 }
 
 // Gate decides who gets a unit. Implementations: infra/redisgate, infra/memgate;

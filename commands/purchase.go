@@ -55,6 +55,9 @@ type PurchaserOptions struct {
 	// ResolveBudget bounds finding out what became of a purchase whose answer did
 	// not arrive (2 s). After it the answer is 202 queued.
 	ResolveBudget time.Duration
+	// DirectBudget bounds judging and recording a purchase of a sale that has no gate
+	// (1 s).
+	DirectBudget time.Duration
 	// FindBudget bounds looking up the order that a repeat meets (1 s); one that
 	// cannot be looked up in time is told as queued.
 	FindBudget time.Duration
@@ -87,6 +90,9 @@ func (o PurchaserOptions) withDefaults() PurchaserOptions {
 	}
 	if o.ResolveBudget == 0 {
 		o.ResolveBudget = 2 * time.Second
+	}
+	if o.DirectBudget == 0 {
+		o.DirectBudget = time.Second
 	}
 	if o.FindBudget == 0 {
 		o.FindBudget = time.Second
@@ -177,7 +183,7 @@ func (p *Purchaser) unknownItem(ctx context.Context, folded FoldedSale, req Purc
 		return PurchaseResult{}, err
 	}
 	r.Eligible, r.Lines = false, []domain.Line{{SKU: r.Items[0], Quantity: 1}}
-	asked, cancel := context.WithTimeout(ctx, p.opts.GateBudget)
+	asked, cancel := context.WithTimeout(ctx, p.budget(sale))
 	defer cancel()
 	verdict, err := p.gate.Reserve(asked, r)
 	switch {
@@ -198,7 +204,7 @@ func (p *Purchaser) reserve(ctx context.Context, sale domain.Sale, req PurchaseR
 			return PurchaseResult{}, err
 		}
 		p.env.step("purchase.before-gate")
-		asked, cancel := detached(ctx, p.opts.GateBudget)
+		asked, cancel := detached(ctx, p.budget(sale))
 		verdict, err := p.gate.Reserve(asked, r)
 		cancel()
 		p.env.step("purchase.after-gate")
@@ -223,10 +229,16 @@ func (p *Purchaser) answer(ctx context.Context, sale domain.Sale, req PurchaseRe
 	result := PurchaseResult{Outcome: v.Outcome, OpensAt: v.OpensAt, Now: v.Now}
 	switch v.Outcome {
 	case domain.Reserved:
+		if v.Placed != nil {
+			return p.recorded(*v.Placed), nil
+		}
 		return p.accepted(r, v), nil
 	case domain.SameOrder, domain.Repeat:
 		if v.Order == r.Order {
 			// Our own script ran twice: this is its first answer.
+			if r.Place.Direct {
+				return PurchaseResult{Outcome: domain.Reserved, Order: p.orderOf(ctx, r, v.Order)}, nil
+			}
 			return p.accepted(r, v), nil
 		}
 		result.Repeat, result.Order = true, p.orderOf(ctx, r, v.Order)
@@ -292,6 +304,9 @@ func (p *Purchaser) findOut(ctx context.Context, sale domain.Sale, r Reservation
 				return PurchaseResult{}, true
 			}
 			if err == nil && res.State != OrderUnresolved {
+				if r.Place.Direct {
+					return PurchaseResult{Outcome: domain.Reserved, Order: p.orderOf(ctx, r, r.Order)}, false
+				}
 				return p.accepted(r, Verdict{Entry: res.Entry, Weak: r.Strength == domain.AcknowledgeReplicated}), false
 			}
 			pause(asked, resolveLeast+rand.N(resolveMost-resolveLeast))
@@ -304,7 +319,11 @@ func (p *Purchaser) findOut(ctx context.Context, sale domain.Sale, r Reservation
 	}
 	p.env.Log.Warn("outcome of a purchase unknown", "trace_id", r.TraceID, "buyer_id", r.Buyer, "sale_id", r.Place.Sale, "order_id", r.Order, "gate", "unknown")
 	p.kept.KeepUnknown(r)
-	return PurchaseResult{Outcome: domain.Reserved, Order: queuedOrder(r).waitingFor(domain.WaitingForGate), unseen: true}, false
+	away := domain.WaitingForGate
+	if r.Place.Direct {
+		away = domain.WaitingForLog
+	}
+	return PurchaseResult{Outcome: domain.Reserved, Order: queuedOrder(r).waitingFor(away), unseen: true}, false
 }
 
 // ownOrders bounds how many of a buyer's orders are looked at; rejected ones are
@@ -339,35 +358,9 @@ func (p *Purchaser) ownOrder(ctx context.Context, sale domain.Sale, buyer string
 	return OrderAnswer{}, false
 }
 
-// checkPurchase checks the shape of a purchase against its sale.
-func checkPurchase(sale *domain.Sale, req *PurchaseRequest) error {
-	var bad []domain.FieldError
-	if len(req.Lines) < 1 || len(req.Lines) > domain.MaxLines {
-		bad = append(bad, domain.FieldError{Field: "lines", Reason: fmt.Sprintf("want 1 to %d lines", domain.MaxLines)})
-	}
-	for i, l := range req.Lines {
-		if l.Quantity < 1 || l.Quantity > domain.MaxQuantity {
-			bad = append(bad, domain.FieldError{Field: fmt.Sprintf("lines[%d].quantity", i), Reason: "want a whole number from 1 to 2147483647"})
-		}
-		if slices.ContainsFunc(req.Lines[:i], func(before domain.Line) bool { return before.SKU == l.SKU }) {
-			bad = append(bad, domain.FieldError{Field: fmt.Sprintf("lines[%d].sku", i), Reason: "stands twice in this purchase"})
-		}
-	}
-	if len(bad) == 0 && domain.Units(req.Lines) > domain.MaxQuantity {
-		bad = append(bad, domain.FieldError{Field: "lines", Reason: "want at most 2147483647 units in all"})
-	}
-	if sale.Terms.OrdersPerBuyer > 1 && req.IdempotencyKey == "" {
-		bad = append(bad, domain.FieldError{Field: "Idempotency-Key", Reason: "is required where a buyer may have several orders"})
-	}
-	if len(bad) > 0 {
-		return domain.Invalid(bad...)
-	}
-	return nil
-}
-
 // reservation builds the question to the gate, with a new order id.
 func (p *Purchaser) reservation(sale domain.Sale, req PurchaseRequest) (Reservation, error) {
-	place := domain.Place{Store: p.env.Store, Sale: sale.ID, Bucket: domain.HomeBucket(sale.ID, req.Buyer, sale.Terms.Buckets)}
+	place := placeOfBuyer(p.env.Store, sale, req.Buyer)
 	var random [10]byte
 	if _, err := io.ReadFull(p.env.Random, random[:]); err != nil {
 		return Reservation{}, fmt.Errorf("make an order id: %w", err)
@@ -399,14 +392,4 @@ func KeyDigest(buyer, sale, route, key string) string {
 		fmt.Fprintf(h, "%d:%s", len(part), part)
 	}
 	return hex.EncodeToString(h.Sum(nil)[:16])
-}
-
-// pause waits for d or until ctx ends.
-func pause(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-	case <-t.C:
-	}
 }

@@ -171,7 +171,9 @@ func (r *Reconciler) ids(ctx context.Context, sale string) (ids []string, cleane
 // Notes of a sale that was cleaned up.
 const (
 	noteNoGate = "The sale is cleaned up: the gate holds nothing of it any more, and log, guards, claims and views were compared."
-	noteNoLog  = "The sale is cleaned up, and its part of the log is archived: there was nothing to compare."
+	// noteGateless is of a sale with the strategy postgres.
+	noteGateless = "The sale has no gate: log, guards, claims and views were compared."
+	noteNoLog    = "The sale is cleaned up, and its part of the log is archived: there was nothing to compare."
 )
 
 func (r *Reconciler) sale(ctx context.Context, id string) (SaleReport, error) {
@@ -181,8 +183,11 @@ func (r *Reconciler) sale(ctx context.Context, id string) (SaleReport, error) {
 	}
 	run := &reconciliation{Reconciler: r, sale: sale, opts: r.withDefaults()}
 	run.report = SaleReport{Sale: id, Cleaned: sale.Cleaned, Items: []ItemReport{}, Findings: []Finding{}}
-	if sale.Cleaned {
+	switch {
+	case sale.Cleaned:
 		run.report.Note = noteNoGate
+	case sale.Gateless():
+		run.report.Note = noteGateless
 	}
 	if sale.Cleaned && len(sale.SKUs()) == 0 {
 		run.report.Note = noteNoLog
@@ -261,8 +266,8 @@ func (r *reconciliation) judge(ctx context.Context) error {
 		r.judgeSaleRecord(c)
 		r.judgeCut(c, stranded)
 	}
-	if r.sale.Cleaned {
-		s.fromLog(r.books)
+	if r.sale.Cleaned || r.sale.Gateless() {
+		s.fromLog(r.books, !r.sale.Cleaned)
 	}
 	r.judgeLists()
 	for _, item := range s.Items {
@@ -280,8 +285,9 @@ func (r *reconciliation) judge(ctx context.Context) error {
 	return nil
 }
 
-// fromLog tells the account that the log alone has.
-func (s *SaleReport) fromLog(b *books) {
+// fromLog tells the account that the log alone has; selling: what it has left can be
+// bought.
+func (s *SaleReport) fromLog(b *books, selling bool) {
 	for i := range s.Items {
 		item := &s.Items[i]
 		for _, book := range b.stocks {
@@ -291,6 +297,9 @@ func (s *SaleReport) fromLog(b *books) {
 			item.Released += book.now.Released
 			item.Reserved += book.now.Reserved
 			item.Returned += book.now.Returned
+			if selling {
+				item.Available += book.now.Left()
+			}
 		}
 	}
 }
@@ -306,12 +315,7 @@ func (t *Totals) add(o Totals) {
 // readGuards reads every guard with the version its stream has at that moment,
 // under the log lock: they move together.
 func (r *reconciliation) readGuards(ctx context.Context) error {
-	var streams []string
-	for _, place := range Places(r.Env.Store, r.sale.Sale) {
-		for _, sku := range r.sale.SKUs() {
-			streams = append(streams, domain.StockStream(r.sale.ID, sku, place.Bucket))
-		}
-	}
+	streams := stockStreams(r.sale.Sale)
 	_, err := r.Log.Submit(ctx, eventstore.Work{
 		Needs: eventstore.Needs{Streams: streams, Guards: streams},
 		Decide: func(look eventstore.Look) (*eventstore.Group, error) {

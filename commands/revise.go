@@ -78,13 +78,32 @@ func (o *Operator) Revise(ctx context.Context, r Revision, actor Actor) (FoldedS
 	return sale, err
 }
 
-// revision decides, and tells the gate's clock.
-func (o *Operator) revision(ctx context.Context, sale FoldedSale, terms domain.SaleTerms, actor Actor) (domain.Event, time.Time, error) {
+// saleClock reads the clock that the sale's purchases are judged by: the gate's, or the
+// log's where there is no gate.
+func (o *Operator) saleClock(ctx context.Context, sale FoldedSale) (now time.Time, err error) {
+	if sale.Gateless() {
+		_, err = o.Log.Submit(ctx, eventstore.Work{Decide: func(look eventstore.Look) (*eventstore.Group, error) {
+			now = look.Now()
+			return nil, nil
+		}})
+		if err != nil {
+			return now, fmt.Errorf("ask the log for the time: %w", err)
+		}
+		return now, nil
+	}
 	seen, err := o.Follow.gate.Peek(ctx, Places(o.Env.Store, sale.Sale)[0], nil)
 	if err != nil {
-		return nil, time.Time{}, fmt.Errorf("ask the gate of sale %s for the time: %w", sale.ID, err)
+		return now, fmt.Errorf("ask the gate of sale %s for the time: %w", sale.ID, err)
 	}
-	now := seen.Lane.Now
+	return seen.Lane.Now, nil
+}
+
+// revision decides, and tells the clock that the sale is judged by.
+func (o *Operator) revision(ctx context.Context, sale FoldedSale, terms domain.SaleTerms, actor Actor) (domain.Event, time.Time, error) {
+	now, err := o.saleClock(ctx, sale)
+	if err != nil {
+		return nil, time.Time{}, err
+	}
 	if sale.Over(now) {
 		return nil, now, &domain.Problem{Code: domain.CodeSaleEnded}
 	}
@@ -138,10 +157,7 @@ func (o *Operator) record(ctx context.Context, sale FoldedSale, ev domain.Event,
 	if err != nil {
 		return FoldedSale{}, err
 	}
-	needs := eventstore.Needs{Streams: []string{own}}
-	for _, place := range Places(o.Env.Store, sale.Sale) {
-		needs.Guards = append(needs.Guards, saleBucket{place, sale.SKUs()}.streams()[1:]...)
-	}
+	needs := eventstore.Needs{Streams: []string{own}, Guards: stockStreams(sale.Sale)}
 	withdrawn, err := o.withdrawnUnits(ctx, sale.ID)
 	if err != nil {
 		return FoldedSale{}, err

@@ -323,8 +323,12 @@ func (s *Sales) IDs(ctx context.Context) ([]string, error) {
 	}
 }
 
-// Places lists the places of a sale, one per bucket.
+// Places lists the places of a sale in the gate, one per bucket; none of a sale that
+// has no gate.
 func Places(store uint8, sale domain.Sale) []domain.Place {
+	if sale.Gateless() {
+		return nil
+	}
 	places := make([]domain.Place, sale.Terms.Buckets)
 	for b := range places {
 		places[b] = domain.Place{Store: store, Sale: sale.ID, Bucket: b}

@@ -127,6 +127,9 @@ func (s *Shower) look(ctx context.Context, sale domain.Sale) saleLook {
 
 // askOrGuess asks the gate, unless it did not answer a moment ago.
 func (s *Shower) askOrGuess(ctx context.Context, sale domain.Sale, now time.Time) saleLook {
+	if sale.Gateless() {
+		return s.fromGuards(ctx, sale)
+	}
 	s.mu.Lock()
 	away := now.Sub(s.away) < lookFresh
 	s.mu.Unlock()
@@ -182,9 +185,10 @@ func (s *Shower) ask(ctx context.Context, sale domain.Sale) (saleLook, error) {
 	return look, nil
 }
 
-// fromGuards answers from the log's own account while the gate is away.
+// fromGuards answers from the log's own account while the gate is away, or where there
+// is none.
 func (s *Shower) fromGuards(ctx context.Context, sale domain.Sale) saleLook {
-	look := saleLook{soldOut: map[string]bool{}, paused: true}
+	look := saleLook{soldOut: map[string]bool{}, paused: !sale.Gateless()}
 	for _, sku := range sale.SKUs() {
 		streams := make([]string, sale.Terms.Buckets)
 		for b := range streams {

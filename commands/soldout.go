@@ -81,7 +81,7 @@ func (m *shortMarks) drop(sale string, lines []domain.Line) {
 // the gate that began after the purchase arrived. Who may not buy for a reason that
 // is told before sold out is left to the gate. The error is a *domain.Problem.
 func (p *Purchaser) soldOut(ctx context.Context, sale *FoldedSale, req *PurchaseRequest) (bool, error) {
-	if p.opts.Shortages == nil || !p.short.any(sale.ID, req.Lines) {
+	if p.opts.Shortages == nil || sale.Gateless() || !p.short.any(sale.ID, req.Lines) {
 		return false, nil
 	}
 	r := Reservation{

@@ -2,6 +2,7 @@ package commands
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"seckill/domain"
@@ -48,10 +49,11 @@ func askWithin(ctx context.Context, held bool) (context.Context, context.CancelF
 }
 
 // holdKnown stops a sale in the gate by what this process remembers of it, and tells
-// whether it did. One that is not known, or stopped so already, is left alone.
+// whether it did. One that is not known, has no gate, or is stopped so already, is left
+// alone.
 func (o *Operator) holdKnown(ctx context.Context, id string, outcome domain.Outcome, decide func(domain.Sale) domain.Event) bool {
 	sale, known := o.Sales.Known(id)
-	if !known || sale.Cleaned || decide(sale.Sale) == nil {
+	if !known || sale.Cleaned || sale.Gateless() || decide(sale.Sale) == nil {
 		return false
 	}
 	ctx, cancel := context.WithTimeout(ctx, holdBudget)
@@ -72,7 +74,7 @@ func (o *Operator) hold(ctx context.Context, sale domain.Sale, outcome domain.Ou
 // holdKnown stops, in the gate, every sale that this process remembers and that is
 // not over, and tells whether it did.
 func (b *Switchboard) holdKnown(ctx context.Context, outcome domain.Outcome) bool {
-	sales := b.sales.Remembered()
+	sales := slices.DeleteFunc(b.sales.Remembered(), func(sale FoldedSale) bool { return sale.Gateless() })
 	if len(sales) == 0 {
 		return false
 	}

@@ -16,7 +16,7 @@ type TicketHolders interface {
 // meet, beyond all doubt: whoever has one had a ticket. It does so only in a sale that
 // is surely open, with the answer that the gate would give.
 func (p *Purchaser) ticketless(sale *FoldedSale, req *PurchaseRequest) (domain.Outcome, bool) {
-	if p.opts.Holders == nil || p.opts.Clock == nil || !sale.Terms.RequireTicket || sale.Terms.Strategy == domain.StrategyPostgres {
+	if p.opts.Holders == nil || p.opts.Clock == nil || !sale.Terms.RequireTicket || sale.Gateless() {
 		return 0, false
 	}
 	gate, bound, ok := p.opts.Clock.Now()

@@ -14,6 +14,11 @@ type TicketLook interface {
 	TicketUsed(ctx context.Context, place domain.Place, ticket string) (bool, error)
 }
 
+// DirectTicketLook is TicketLook for sales that have no gate. Implementation: Direct.
+type DirectTicketLook interface {
+	TicketUsedBy(ctx context.Context, sale, buyer, ticket string) (bool, error)
+}
+
 // TicketAsk asks for the ticket of a buyer.
 type TicketAsk struct {
 	Sale, Buyer string
@@ -70,7 +75,9 @@ type Tickets struct {
 	Members MemberJudge
 	Book    TicketBook
 	Gate    TicketLook
-	Guards  TicketGuards
+	// Direct tells the same of sales that have no gate.
+	Direct DirectTicketLook
+	Guards TicketGuards
 	// Budget bounds one question to the book.
 	Budget time.Duration
 	// Puzzle asks for a solved puzzle before. Nil: none.
@@ -130,8 +137,7 @@ func (t *Tickets) Give(ctx context.Context, req TicketRequest) (TicketAnswer, er
 	if err != nil || !grant.Again || !manyOrders(sale.Sale) {
 		return answer, err
 	}
-	place := domain.Place{Store: t.Env.Store, Sale: sale.ID, Bucket: domain.HomeBucket(sale.ID, req.Buyer, sale.Terms.Buckets)}
-	if used, err := t.Gate.TicketUsed(ctx, place, id); err != nil || !used {
+	if used, err := t.used(ctx, sale.Sale, req.Buyer, id); err != nil || !used {
 		return answer, nil // where the gate cannot say, the one there is
 	}
 	ask.Used = grant.Expires
@@ -140,6 +146,14 @@ func (t *Tickets) Give(ctx context.Context, req TicketRequest) (TicketAnswer, er
 	}
 	answer, _, err = t.answer(ask, grant)
 	return answer, err
+}
+
+// used tells whether a purchase was accepted with a buyer's ticket.
+func (t *Tickets) used(ctx context.Context, sale domain.Sale, buyer, ticket string) (bool, error) {
+	if sale.Gateless() {
+		return t.Direct.TicketUsedBy(ctx, sale.ID, buyer, ticket)
+	}
+	return t.Gate.TicketUsed(ctx, placeOfBuyer(t.Env.Store, sale, buyer), ticket)
 }
 
 // refuses gives the outcome for which a buyer gets no ticket of the sale, whatever

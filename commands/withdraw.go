@@ -24,9 +24,12 @@ const (
 func (o *Operator) withdraw(ctx context.Context, sale FoldedSale, r Release, actor Actor) (Released, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), withdrawBudget)
 	defer cancel()
-	w := Withdrawal{ID: r.name(), Place: Places(o.Env.Store, sale.Sale)[0], SKU: r.SKU, Quantity: -r.Quantity, By: actor.By, TraceID: actor.TraceID}
+	w := Withdrawal{ID: r.name(), Place: domain.Place{Store: o.Env.Store, Sale: sale.ID, Direct: sale.Gateless()}, SKU: r.SKU, Quantity: -r.Quantity, By: actor.By, TraceID: actor.TraceID}
 	if r.Key == "" {
 		w.ID = o.Env.NewID().String()
+	}
+	if w.Place.Direct {
+		return o.withdrawDirect(ctx, w)
 	}
 	for {
 		v, err := o.Gate.Withdraw(ctx, w)

@@ -98,6 +98,22 @@ func (w *withdrawn) streams() []string { return []string{domain.StockStream(w.Sa
 
 func (w *withdrawn) about() (sale string, entry domain.EntryID) { return w.Sale, w.entry }
 
+// entryName names the entry that took the units, "" where none did: there is no gate.
+func (w *withdrawn) entryName() string {
+	if w.entry == (domain.EntryID{}) {
+		return ""
+	}
+	return w.entry.String()
+}
+
+// by is who records it.
+func (w *withdrawn) by() string {
+	if w.entryName() == "" {
+		return "direct"
+	}
+	return "recorder"
+}
+
 // openWithdrawals reads the withdrawals of an entry. They were written by a gate of
 // this program: one that cannot be read stops the lane.
 func openWithdrawals(body *EntryBody, id domain.EntryID) ([]taken, error) {
@@ -130,11 +146,11 @@ func (w *withdrawn) decide(env *Env, look eventstore.Look) (*eventstore.Group, e
 	var ev domain.Event
 	if guard.Left() >= w.Quantity {
 		guard.Reserved += w.Quantity
-		ev = &domain.StockWithdrawn{SaleID: w.Sale, SKU: w.SKU, Bucket: w.Bucket, WithdrawID: w.ID, Quantity: w.Quantity, Entry: w.entry.String(), By: w.By}
+		ev = &domain.StockWithdrawn{SaleID: w.Sale, SKU: w.SKU, Bucket: w.Bucket, WithdrawID: w.ID, Quantity: w.Quantity, Entry: w.entryName(), By: w.By}
 	} else {
-		ev = &domain.StockRefused{SaleID: w.Sale, SKU: w.SKU, Bucket: w.Bucket, WithdrawID: w.ID, Quantity: w.Quantity, Entry: w.entry.String(), Reason: domain.RejectedGuard}
+		ev = &domain.StockRefused{SaleID: w.Sale, SKU: w.SKU, Bucket: w.Bucket, WithdrawID: w.ID, Quantity: w.Quantity, Entry: w.entryName(), Reason: domain.RejectedGuard}
 	}
-	stored, err := env.newEvent(ev, w.Sale, "", Meta{TraceID: w.TraceID, Entry: w.entry.String(), By: "recorder"})
+	stored, err := env.newEvent(ev, w.Sale, "", Meta{TraceID: w.TraceID, Entry: w.entryName(), By: w.by()})
 	if err != nil {
 		return nil, err
 	}

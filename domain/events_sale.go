@@ -76,6 +76,10 @@ const (
 	StrategyRedisAsync Strategy = "redis-async"
 )
 
+// Gateless tells whether purchases are judged under the log lock alone: no gate holds
+// anything of the sale.
+func (s Strategy) Gateless() bool { return s == StrategyPostgres }
+
 // SaleScheduled opens the stream of a sale.
 type SaleScheduled struct {
 	SaleID string `json:"sale_id"`

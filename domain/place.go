@@ -53,10 +53,15 @@ type Place struct {
 	Store  uint8
 	Sale   string
 	Bucket int
+	// Direct: the sale has no gate, and so no lane.
+	Direct bool
 }
 
-// Lane gives the lane of this place, 0 to Lanes-1.
+// Lane gives the lane of this place, 0 to Lanes-1; 0 where there is none.
 func (p Place) Lane() int {
+	if p.Direct {
+		return 0
+	}
 	h := fnv.New64a()
 	h.Write([]byte(p.Sale))
 	h.Write([]byte{'/', byte(p.Bucket >> 8), byte(p.Bucket)})

@@ -137,6 +137,9 @@ func (s Sale) Item(sku string) (ItemTerms, bool) {
 	return ItemTerms{}, false
 }
 
+// Gateless tells whether no gate holds anything of the sale.
+func (s Sale) Gateless() bool { return s.Terms.Strategy.Gateless() }
+
 // Judged gives the terms that purchases are judged by.
 func (s Sale) Judged() Terms {
 	prices := make(map[string]Money, len(s.Terms.Items))

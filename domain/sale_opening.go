@@ -36,7 +36,10 @@ func (s Sale) Confirm(note, by string) Event {
 const (
 	settledReason = "is settled when the sale is scheduled"
 	stockReason   = "is not changed here: release units instead"
-	openedReason  = "cannot change any more: the sale has opened"
+	// A gate that holds a sale is not taken from it, nor given to it: what it had sold,
+	// or what was sold beside it, it could not know.
+	gatelessReason = "does not change from or to postgres: schedule another sale"
+	openedReason   = "cannot change any more: the sale has opened"
 )
 
 // Revise decides on other terms for the sale. It gives the event, nil where
@@ -101,7 +104,11 @@ func changes(a, b SaleTerms) []change {
 	differ(a.LimitPerBuyer == b.LimitPerBuyer, "limit_per_buyer", changeBeforeOpening, "")
 	differ(a.OrdersPerBuyer == b.OrdersPerBuyer, "orders_per_buyer", changeBeforeOpening, "")
 	differ(a.Rebuy == b.Rebuy, "rebuy", changeBeforeOpening, "")
-	differ(a.Strategy == b.Strategy, "strategy", changeBeforeOpening, "")
+	if a.Strategy.Gateless() != b.Strategy.Gateless() {
+		all = append(all, change{"strategy", changeNever, gatelessReason})
+	} else {
+		differ(a.Strategy == b.Strategy, "strategy", changeBeforeOpening, "")
+	}
 	differ(a.Acknowledged() == b.Acknowledged(), "acknowledgement", changeBeforeOpening, "")
 	differ(a.Tokens == b.Tokens, "tokens", changeBeforeOpening, "")
 	differ(a.PaymentWindow == b.PaymentWindow, "payment_window", changeBeforeOpening, "")

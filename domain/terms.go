@@ -71,6 +71,7 @@ func ValidateTerms(t SaleTerms) []FieldError {
 	check(t.Acknowledged() == AcknowledgeMemory || t.Strategy != StrategyPostgres,
 		"acknowledgement", "is of sales with a gate: what strategy postgres acknowledges is in the log, on disk")
 	check(t.Buckets >= 1 && t.Buckets <= MaxBuckets, "buckets", fmt.Sprintf("want 1 to %d", MaxBuckets))
+	check(!t.Strategy.Gateless() || t.Buckets <= 1, "buckets", "want 1 with the strategy postgres: there is no gate to spread it over")
 	check(t.PaymentWindow >= 1 && t.PaymentWindow <= 30*24*3600, "payment_window", "want 1 second to 30 days")
 	check(t.Tokens >= 0 && t.Tokens <= MaxTokens, "tokens", "want 0 to 1000")
 	check(len(t.Items) >= 1 && len(t.Items) <= MaxItems, "items", fmt.Sprintf("want 1 to %d items", MaxItems))
@@ -129,6 +130,9 @@ func validateItems(t SaleTerms) []FieldError {
 		}
 		if item.Overdraft < 0 || item.Overdraft > max(item.Stock, 0) {
 			bad = append(bad, FieldError{at("overdraft"), "want 0 to the stock"})
+		}
+		if t.Strategy.Gateless() && item.Overdraft > 0 {
+			bad = append(bad, FieldError{at("overdraft"), "want 0 with the strategy postgres: there is no gate that could forget a promise"})
 		}
 		if item.Price.Minor < 0 || !validCurrency(item.Price.Currency) {
 			bad = append(bad, FieldError{at("price"), "want a decimal amount and a currency of three capital letters"})

@@ -60,8 +60,11 @@ func TestEachFaultOfTermsNamesItsField(t *testing.T) {
 			func(s *SaleTerms) { s.EligibleTiers = []string{strings.Repeat("x", 65)} }},
 		"eligible_tiers[1]": {func(s *SaleTerms) { s.EligibleTiers = []string{"gold", "gold"} }},
 		"acknowledgement": {func(s *SaleTerms) { s.Acknowledgement = "disk" },
-			func(s *SaleTerms) { s.Strategy, s.Acknowledgement = StrategyPostgres, AcknowledgeFsync }},
-		"buckets":        {func(s *SaleTerms) { s.Buckets = 0 }, func(s *SaleTerms) { s.Buckets = MaxBuckets + 1 }},
+			func(s *SaleTerms) {
+				s.Strategy, s.Buckets, s.Acknowledgement = StrategyPostgres, 1, AcknowledgeFsync
+			}},
+		"buckets": {func(s *SaleTerms) { s.Buckets = 0 }, func(s *SaleTerms) { s.Buckets = MaxBuckets + 1 },
+			func(s *SaleTerms) { s.Strategy = StrategyPostgres }},
 		"payment_window": {func(s *SaleTerms) { s.PaymentWindow = 0 }, func(s *SaleTerms) { s.PaymentWindow = math.MaxInt64 }},
 		"tokens":         {func(s *SaleTerms) { s.Tokens = -1 }},
 		"items":          {func(s *SaleTerms) { s.Items = nil }, func(s *SaleTerms) { s.Items = manyItems(MaxItems + 1) }},
@@ -70,6 +73,8 @@ func TestEachFaultOfTermsNamesItsField(t *testing.T) {
 		"items[1].stock": {func(s *SaleTerms) { s.Items[1].Stock = -1 }, func(s *SaleTerms) { s.Items[1].Stock = MaxQuantity + 1 }},
 		"items[0].price": {func(s *SaleTerms) { s.Items[0].Price.Minor = -1 }, func(s *SaleTerms) { s.Items[0].Price.Minor = math.MaxInt64 },
 			func(s *SaleTerms) { s.Items = s.Items[:1]; s.Items[0].Price = Money{} }},
+		"items[0].overdraft": {func(s *SaleTerms) { s.Items[0].Overdraft = -1 },
+			func(s *SaleTerms) { s.Strategy, s.Buckets, s.Items[0].Overdraft = StrategyPostgres, 1, 1 }},
 		"items[1].currency": {func(s *SaleTerms) { s.Items[1].Price.Currency = "EUR" }},
 		"items[0].release": {func(s *SaleTerms) { s.Items[0].Release[0].Quantity = 11 }, func(s *SaleTerms) { s.Items[0].Release[0].Quantity = 0 },
 			func(s *SaleTerms) { s.Items[0].Release[0].Quantity = math.MaxInt64 }, func(s *SaleTerms) { s.Items[0].Release[0].At = time.Time{} },

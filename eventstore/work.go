@@ -185,6 +185,14 @@ type Reader interface {
 	At(ctx context.Context, position int64) (r Record, ok bool, err error)
 }
 
+// Looker looks without the log lock at what a decision would look at under it.
+type Looker interface {
+	// LookAt gives what stands in the store, all of one moment during the call; it may
+	// be old by the time it is looked at, and decides nothing. Looking at anything that
+	// n does not name panics. Errors are those of a Reader.
+	LookAt(ctx context.Context, n Needs) (Look, error)
+}
+
 // Directory answers which streams there are and where they stand, outside the
 // lock: an answer may be old by the time it is looked at. Errors are those of a
 // Reader.
@@ -213,4 +221,5 @@ type Store interface {
 	Reader
 	Directory
 	Ledger
+	Looker
 }

@@ -42,6 +42,7 @@ func Run(t *testing.T, open func(t *testing.T) eventstore.Store) {
 		{"records are found by every field of a filter", filterFinds},
 		{"states, names and head of an empty store are zero", emptyStore},
 		{"streams are listed by prefix in byte order", streamNames},
+		{"a look without the lock sees what a decision would see", looksWithoutTheLock},
 		{"claims of a sale are read in pages", claimPages},
 
 		{"B27: eight writers on one new stream share ten thousand versions", eightWritersOneStream},

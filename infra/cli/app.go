@@ -40,6 +40,8 @@ type app struct {
 	// stored rings when this process has stored events.
 	stored bell
 	clock  *commands.GateClock
+	// direct judges the sales that have no gate.
+	direct *commands.Direct
 
 	uuid         string // of the event store
 	env          *commands.Env
@@ -174,15 +176,19 @@ func (a *app) assemble() error {
 	if err := a.sale.admit(a); err != nil {
 		return err
 	}
+	a.direct = commands.NewDirect(a.env, a.sales, a.sink, commands.DirectOptions{})
+	a.onClose(a.direct.Close)
+	inside, buyers := a.byStrategy(a.gate), a.byStrategy(a.sale.gate)
 	a.follower = commands.NewFollower(a.env, a.sink, a.gate)
+	a.follower.Gateless = a.sales.Gateless
 	a.keeper = commands.NewKeeper(a.env, a.sales, a.gate, a.sink, a.follower, a.locks(),
 		commands.KeeperOptions{Alarm: a.alarm, Broken: a.hurryDriftWatch})
-	lost := &commands.Lost{Env: a.env, Gate: a.gate, Log: a.sink}
-	a.kept = commands.NewKept(a.env, a.gate, a.sink, lost)
+	lost := &commands.Lost{Env: a.env, Gate: inside, Log: a.sink}
+	a.kept = commands.NewKept(a.env, inside, a.sink, lost)
 	a.kept.Sales = a.sales
 	a.kept.Promises = &commands.Promises{Env: a.env, Sales: a.sales, Gate: a.gate, Log: a.sink, Follow: a.follower}
 	a.finder = &commands.Finder{
-		Env: a.env, View: a.sale.database, Changes: a.projector.Changes(), Log: a.sale.database, Gate: a.sale.gate, Journal: a.gate, Lost: lost, Holds: a.kept.Holds,
+		Env: a.env, View: a.sale.database, Changes: a.projector.Changes(), Log: a.sale.database, Gate: buyers, Journal: a.gate, Lost: lost, Holds: a.kept.Holds,
 	}
 	a.clock = commands.NewGateClock(a.env, a.gate)
 	a.newMembers()
@@ -192,7 +198,7 @@ func (a *app) assemble() error {
 	a.tally = commands.NewTally(a.env, a.sales, a.sink, commands.TallyOptions{})
 	a.orders = &commands.Orders{Env: a.env, Log: a.sink, Follow: a.follower, Finder: a.finder}
 	a.placed = commands.NewPlaced(a.env, a.sale.database, commands.PlacedOptions{Budget: a.settings.Deadlines.Handler})
-	a.purchaser = commands.NewPurchaser(a.env, a.sales, a.sale.gate, a.finder, a.kept, a.purchaserOptions())
+	a.purchaser = commands.NewPurchaser(a.env, a.sales, buyers, a.finder, a.kept, a.purchaserOptions())
 	a.queue = &commands.Queue{Env: a.env, Journal: a.gate, Log: a.sink, Kept: a.kept, Alarm: a.alarm}
 	a.closer = newCloser(a.env, a.sink, a.uuid, a.settings)
 	a.shower = &commands.Shower{Env: a.env, Sales: a.sales, Gate: a.sale.gate, Guards: a.sale.database}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"slices"
 	"time"
 
 	"seckill/api"
@@ -32,10 +33,8 @@ const opensIn = 700 * time.Millisecond
 
 func (d *demoCmd) check() error {
 	switch {
-	case d.Strategy == string(domain.StrategyPostgres):
-		return usage("this version serves the strategies redis-sync and redis-async; %s comes later", d.Strategy)
-	case d.Strategy != string(domain.StrategyRedisSync) && d.Strategy != string(domain.StrategyRedisAsync):
-		return usage("there is no strategy %q: want redis-sync or redis-async", d.Strategy)
+	case !slices.Contains([]domain.Strategy{domain.StrategyPostgres, domain.StrategyRedisSync, domain.StrategyRedisAsync}, domain.Strategy(d.Strategy)):
+		return usage("there is no strategy %q: want postgres, redis-sync or redis-async", d.Strategy)
 	case d.Stock != nil && (*d.Stock < 1 || *d.Stock > domain.MaxQuantity):
 		return usage("--stock must be 1 to %d", domain.MaxQuantity)
 	case d.Buyers != nil && (*d.Buyers < 1 || *d.Buyers > maxDemoBuyers):

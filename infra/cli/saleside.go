@@ -81,7 +81,7 @@ func (s *saleSide) admit(a *app) (err error) {
 // purchaserOptions are the budgets of a purchase, out of its chain of deadlines.
 func (a *app) purchaserOptions() commands.PurchaserOptions {
 	d := a.settings.Deadlines
-	return commands.PurchaserOptions{GateBudget: d.Gate, ResolveBudget: d.Spare(), FindBudget: d.Statement, Members: a.knownMembers, Holders: a.tickets, Tally: a.tally,
+	return commands.PurchaserOptions{GateBudget: d.Gate, DirectBudget: d.Gate + d.Spare()/2, ResolveBudget: d.Spare(), FindBudget: d.Statement, Members: a.knownMembers, Holders: a.tickets, Tally: a.tally,
 		Clock: a.clock, Shortages: a.sale.gate, Placed: a.placed, OnKnown: a.metrics.Known}
 }
 

@@ -40,7 +40,7 @@ func (a *app) newTickets() error {
 	guarded := guard.NewTickets(book, a.log)
 	a.metrics.Breaker("tickets", guarded.State)
 	a.metrics.Pool("redis_tickets", func() obs.PoolStats { return redisStats(*book.Stats()) })
-	a.tickets = &commands.Tickets{Env: a.env, Sales: a.sales, Members: a.knownMembers, Book: guarded, Gate: a.gate, Guards: a.sink, Budget: ticketBudget, Clock: a.clock}
+	a.tickets = &commands.Tickets{Env: a.env, Sales: a.sales, Members: a.knownMembers, Book: guarded, Gate: a.gate, Direct: a.direct, Guards: a.sink, Budget: ticketBudget, Clock: a.clock}
 	if work := a.settings.TicketPoW; work > 0 {
 		a.tickets.Puzzle = commands.NewPuzzles(a.env, int64(work))
 	}

@@ -63,6 +63,7 @@ type Node struct {
 	Env        *commands.Env
 	Store      *pgstore.Store
 	Gate       *redisgate.Gate
+	Direct     *commands.Direct
 	Sales      *commands.Sales
 	Purchaser  *commands.Purchaser
 	Clock      *commands.GateClock
@@ -180,18 +181,21 @@ func (n *Node) assemble(t testing.TB, pool *pgxpool.Pool, r *Rig, opts NodeOptio
 	views := cli.NewViews(pool, int16(n.Env.Store))
 	n.Views = views
 	n.Sales = commands.NewSales(n.Store, n.Env.Now, commands.SalesOptions{News: n.Store})
+	n.Direct = commands.NewDirect(n.Env, n.Sales, n.Store, commands.DirectOptions{})
+	judges := commands.ByStrategy{Sales: n.Sales, Gate: n.Gate, Direct: n.Direct}
 	n.Follower = commands.NewFollower(n.Env, n.Store, n.Gate)
-	n.Lost = &commands.Lost{Env: n.Env, Gate: n.Gate, Log: n.Store}
-	n.Kept = commands.NewKept(n.Env, n.Gate, n.Store, n.Lost)
+	n.Follower.Gateless = n.Sales.Gateless
+	n.Lost = &commands.Lost{Env: n.Env, Gate: judges, Log: n.Store}
+	n.Kept = commands.NewKept(n.Env, judges, n.Store, n.Lost)
 	n.Kept.Sales = n.Sales
 	n.Kept.Promises = &commands.Promises{Env: n.Env, Sales: n.Sales, Gate: n.Gate, Log: n.Store, Follow: n.Follower}
 	n.Finder = &commands.Finder{
-		Env: n.Env, View: views, Changes: n.Projector.Changes(), Log: n.Store, Gate: n.Gate, Journal: n.Gate, Lost: n.Lost, Holds: n.Kept.Holds,
+		Env: n.Env, View: views, Changes: n.Projector.Changes(), Log: n.Store, Gate: judges, Journal: n.Gate, Lost: n.Lost, Holds: n.Kept.Holds,
 	}
 	n.Clock = commands.NewGateClock(n.Env, n.Gate)
 	n.Orders = &commands.Orders{Env: n.Env, Log: n.Store, Follow: n.Follower, Finder: n.Finder}
 	n.Awaited = commands.NewPlaced(n.Env, n.Store, commands.PlacedOptions{})
-	n.Purchaser = commands.NewPurchaser(n.Env, n.Sales, n.Gate, n.Finder, n.Kept, commands.PurchaserOptions{
+	n.Purchaser = commands.NewPurchaser(n.Env, n.Sales, judges, n.Finder, n.Kept, commands.PurchaserOptions{
 		Clock: n.Clock, Shortages: n.Gate, OnKnown: n.Known.add, Placed: n.Awaited,
 	})
 	n.Keeper = commands.NewKeeper(n.Env, n.Sales, n.Gate, n.Store, n.Follower,
