@@ -43,7 +43,7 @@ func BenchmarkLiveSales(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			s := shop(b, count)
+			s := shopFor(b, count)
 			rate := median(s.recorded)
 			if yardstick == 0 {
 				yardstick = rate
@@ -56,7 +56,7 @@ func BenchmarkLiveSales(b *testing.B) {
 	}
 }
 
-func shop(b *testing.B, count int) (s shopped) {
+func shopFor(b *testing.B, count int) (s shopped) {
 	r := NewRig(b)
 	child := Serve(b, ChildOptions{Env: r.Settings(b), Args: []string{"--roles", "recorder,relay,projector,scheduler"}})
 	n := r.Node(b, NodeOptions{APIOnly: true})
