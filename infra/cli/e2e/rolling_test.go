@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -19,6 +20,8 @@ type shoppers struct {
 	// shopper tries again.
 	excused func(Answer, error) bool
 
+	followed atomic.Int64 // orders seen placed
+
 	mu       sync.Mutex
 	promised map[string]string // order → buyer
 	wg       sync.WaitGroup
@@ -29,8 +32,8 @@ func polite(a Answer, err error) bool {
 	return err == nil && a.Status == http.StatusServiceUnavailable && a.Header.Get("Retry-After") != ""
 }
 
-// shop starts n of them. Each is many buyers, one after the other.
-func shop(ctx context.Context, t *testing.T, client *Client, sale string, n int, excused func(Answer, error) bool) *shoppers {
+// crowdOf starts n of them. Each is many buyers, one after the other.
+func crowdOf(ctx context.Context, t *testing.T, client *Client, sale string, n int, excused func(Answer, error) bool) *shoppers {
 	s := &shoppers{t: t, client: client, sale: sale, excused: excused, promised: map[string]string{}}
 	for w := range n {
 		s.wg.Go(func() {
@@ -84,6 +87,7 @@ func (s *shoppers) one(buyer string, withKey bool) {
 			return
 		}
 	}
+	s.followed.Add(1)
 	for range 2 { // each by another node
 		again, ok := s.look(buyer, order, "")
 		if ok && (again != "placed" || seen != "placed") {
@@ -117,7 +121,7 @@ func TestARollingRestartUnderLoadLosesAndRepeatsNothing(t *testing.T) {
 	sale := client.CreateSale(t, 100_000)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	crowd := shop(ctx, t, client, sale, 8, polite)
+	crowd := crowdOf(ctx, t, client, sale, 8, polite)
 	for round := range 2 {
 		for i, node := range nodes {
 			if code := node.Stop(); code != 0 {

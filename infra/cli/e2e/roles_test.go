@@ -1,0 +1,138 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"syscall"
+	"testing"
+	"time"
+
+	"seckill/infra/pg/pgtest"
+	"seckill/infra/testenv"
+)
+
+// fleet is an installation with every role in processes of its own.
+type fleet struct {
+	apis, recorders, projectors, backs []*Child
+}
+
+// newFleet starts three API nodes, two recorders, two projectors, and two that relay
+// and schedule, on a Redis Cluster and Kafka.
+func newFleet(t *testing.T) (*Rig, *fleet) {
+	t.Helper()
+	pool, url, namespace := pgtest.New(t)
+	cluster := testenv.PrivateRedisCluster(t, 0)
+	r := &Rig{Pool: pool, URL: url, Namespace: namespace, Redis: &testenv.RedisServer{URL: cluster.URL}}
+	env := append(r.Settings(t), "SECKILL_KAFKA_BROKERS="+testenv.Kafka(t))
+	start := func(n int, roles string) (all []*Child) {
+		for range n {
+			c := NewChild(t, ChildOptions{Env: env, Args: []string{"--roles", roles}})
+			c.Start()
+			all = append(all, c)
+		}
+		return all
+	}
+	f := &fleet{apis: start(3, "api"), recorders: start(2, "recorder"), projectors: start(2, "projector"), backs: start(2, "relay,scheduler")}
+	for _, c := range f.all() {
+		c.AwaitReady()
+	}
+	return r, f
+}
+
+func (f *fleet) all() (all []*Child) {
+	for _, role := range [][]*Child{f.apis, f.recorders, f.projectors, f.backs} {
+		all = append(all, role...)
+	}
+	return all
+}
+
+// impatient is what buyers see while nodes die under their requests, through a
+// balancer: a request for patience, or the balancer's own word that a node broke off.
+func impatient(a Answer, err error) bool {
+	return polite(a, err) || err == nil && a.Status == http.StatusBadGateway
+}
+
+// Every role dies in turn in the middle of a sale: API nodes, recorders, projectors, and
+// who relays and schedules, of whom one is frozen and wakes when another has gone on.
+func TestASaleOverKafkaAndAClusterWhileEveryRoleDiesInTurn(t *testing.T) {
+	r, f := newFleet(t)
+	b := newBalancer(t, f.apis)
+	client := NewClient(b.url)
+	client.http.Transport = &http.Transport{MaxIdleConnsPerHost: 64}
+	sale := client.CreateSale(t, 100_000)
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	crowd := crowdOf(ctx, t, client, sale, 6, impatient)
+	goesOn := func(after string) {
+		t.Helper()
+		want := crowd.followed.Load() + 10
+		testenv.Eventually(t, 60*time.Second, func() error {
+			if n := crowd.followed.Load(); n < want {
+				return fmt.Errorf("%s died, and %d of %d orders were placed since", after, n+10-want, 10)
+			}
+			return nil
+		})
+	}
+	goesOn("nobody")
+	for name, role := range map[string][]*Child{"an API node": f.apis, "a recorder": f.recorders, "a projector": f.projectors} {
+		for _, c := range role {
+			c.Kill()
+			goesOn(name)
+			c.Restart()
+		}
+	}
+	f.backs[0].Kill() // so that the other leads
+	goesOn("a relay")
+	signal(t, f.backs[1], syscall.SIGSTOP)
+	f.backs[0].Restart()
+	awaitPublished(t, f.apis[0], "while the relay that led is frozen")
+	signal(t, f.backs[1], syscall.SIGCONT)
+	goesOn("a relay, and rose")
+	f.backs[1].Restart()
+	stop()
+	promised := crowd.home()
+	t.Logf("%d orders while every role died", len(promised))
+	f.check(t, r, sale, promised)
+}
+
+// awaitPublished waits until everything that the log has now is published.
+func awaitPublished(t *testing.T, node *Child, when string) {
+	t.Helper()
+	head := metric(t, node.URL, "seckill_log_position")
+	testenv.Eventually(t, 60*time.Second, func() error {
+		if at := metric(t, node.URL, "seckill_relay_position"); at < head {
+			return fmt.Errorf("%s the log is published up to %d of %d", when, at, head)
+		}
+		return nil
+	})
+}
+
+// check looks at everything when the sale is quiet.
+func (f *fleet) check(t *testing.T, r *Rig, sale string, promised map[string]string) {
+	t.Helper()
+	node := r.Node(t, NodeOptions{APIOnly: true})
+	StandingChecks(t, node, sale, promised)
+	if log := readFold(t, node.Store); log.placed(sale) != len(promised) {
+		t.Errorf("%d orders are placed, %d were accepted", log.placed(sale), len(promised))
+	}
+	awaitPublished(t, f.apis[0], "at the end")
+	awaitProjected(t, r)
+	var lanes int64
+	for _, c := range f.recorders {
+		lanes += metric(t, c.URL, "seckill_recorder_lanes")
+	}
+	if lanes != 64 {
+		t.Errorf("the recorders record %d lanes, want 64", lanes)
+	}
+	for _, args := range [][]string{{"reconcile"}, {"audit", "verify"}} {
+		if done := Run(t, r.Settings(t), args...); done.Code != 0 {
+			t.Errorf("%v: exit code %d, %s%s", args, done.Code, done.Stdout, done.Stderr)
+		}
+	}
+	for _, c := range f.all() {
+		if code := c.Stop(); code != 0 {
+			t.Errorf("a process that is told to stop ends with %d:\n%s", code, c.log.tail(2000))
+		}
+	}
+}
