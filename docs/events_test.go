@@ -14,7 +14,7 @@ import (
 )
 
 // update writes the documents: go test ./docs -update
-var update = flag.Bool("update", false, "write events.md and asyncapi.yaml")
+var update = flag.Bool("update", false, "write events.md, asyncapi.yaml and the tables of scaling.md")
 
 func itoa(n int) string { return strconv.Itoa(n) }
 

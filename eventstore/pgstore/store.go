@@ -66,9 +66,12 @@ func New(pool *pgxpool.Pool, namespace string, opts Options) (*Store, error) {
 	return s, nil
 }
 
+// WriterConns bounds the connections that a store opens to append and to tidy.
+const WriterConns = 3
+
 func writerConfig(pool *pgxpool.Pool, opts Options) *pgxpool.Config {
 	cfg := pool.Config()
-	cfg.MinConns, cfg.MinIdleConns, cfg.MaxConns = 0, 0, 3
+	cfg.MinConns, cfg.MinIdleConns, cfg.MaxConns = 0, 0, WriterConns
 	ms := func(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 	params := cfg.ConnConfig.RuntimeParams
 	// Every statement is one probe per key, whatever the keys: planning it anew

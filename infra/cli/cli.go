@@ -47,6 +47,7 @@ type program struct {
 	Reconcile   reconcileCmd   `cmd:"" help:"Compare gate, log and views of every sale and report what differs."`
 	Rehydrate   rehydrateCmd   `cmd:"" help:"Build the gate again from the log, under a new epoch."`
 	ExportPage  exportPageCmd  `cmd:"" help:"Write the buyer page of a sale to a folder, for a CDN."`
+	Plan        planCmd        `cmd:"" help:"Tell what a sale needs, from what single things cost: nodes, gate, settings, and which strategy."`
 	Token       tokenCmd       `cmd:"" help:"Print a signed token for a buyer."`
 	Version     versionCmd     `cmd:"" help:"Print the versions of module, Go and schema."`
 }
@@ -107,7 +108,7 @@ func run(args []string, c console) (code int) {
 func withHelp(err error) error {
 	var parse *kong.ParseError
 	text := err.Error()
-	if !errors.As(err, &parse) || !(strings.HasPrefix(text, "unexpected argument") || strings.HasPrefix(text, "unknown flag") || strings.HasPrefix(text, "expected ")) {
+	if !errors.As(err, &parse) || !(strings.HasPrefix(text, "unexpected argument") || strings.HasPrefix(text, "unknown flag") || strings.HasPrefix(text, "expected ") || strings.HasPrefix(text, "missing flags")) {
 		return err
 	}
 	command := "seckill"

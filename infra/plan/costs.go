@@ -1,0 +1,55 @@
+package plan
+
+// Cost is what one thing costs or how much of it one unit does in a second.
+type Cost struct {
+	Name    string  `json:"name"`
+	Value   float64 `json:"value"`
+	Unit    string  `json:"unit"`
+	Command string  `json:"command"` // that measures it
+}
+
+// Costs is the table of unit costs. Microseconds are processor time of one core.
+type Costs struct {
+	// APIRefused and APIAccepted are what a refused and an accepted purchase cost a node
+	// that serves HTTP; APIPoll one look at an order.
+	APIRefused, APIAccepted, APIPoll Cost
+	// GateAccepted and GateRefused are what they cost Redis, many in a call and by a
+	// look that many share.
+	GateAccepted, GateRefused Cost
+	// GateBytes is what an order takes in Redis until clean-up.
+	GateBytes Cost
+	// Recorded is how many purchases a second one PostgreSQL takes into the log.
+	Recorded Cost
+	// Projected is how many events a second relay and projections of one process apply;
+	// a placed purchase is two.
+	Projected Cost
+	// Direct is how many purchases a second the strategy postgres decides.
+	Direct Cost
+	// LogBytes is what a purchase takes in PostgreSQL, indexes and views included.
+	LogBytes Cost
+	// NodeConns is how many connections to PostgreSQL a process opens at most.
+	NodeConns Cost
+}
+
+// Measured gives the figures of the README, taken on two cores of a virtual machine
+// that also carried the load, PostgreSQL and Redis.
+func Measured() Costs {
+	return Costs{
+		APIRefused:   Cost{"a refused purchase, HTTP to the answer", 33.6, "µs of an API core", "make refusals"},
+		APIAccepted:  Cost{"an accepted purchase, HTTP to the answer", 35.5, "µs of an API core", "make refusals, times the ratio of go test ./api -run '^$' -bench 'Purchase|Refused'"},
+		APIPoll:      Cost{"a look at an order", 33.6, "µs of an API core", "taken to be that of a refusal"},
+		GateAccepted: Cost{"a reservation in the gate, 64 in a call", 13.4, "µs of Redis", "go test ./infra/redisgate -run '^$' -bench Reserve -benchtime 200000x"},
+		GateRefused:  Cost{"a sold-out answer by a shared look", 0.5, "µs of Redis", "go test ./infra/redisgate -run '^$' -bench SoldOutLook -benchtime 300000x"},
+		GateBytes:    Cost{"an order in the gate and its journal, until clean-up", 1200, "bytes of Redis; estimated", "make bench-sales"},
+		Recorded:     Cost{"purchases recorded", 24_000, "a second on one PostgreSQL", "go test ./eventstore/pgstore -run '^$' -bench Purchases -benchtime 30000x"},
+		Projected:    Cost{"events relayed and projected", 36_000, "a second in one process", "go test ./projections -run '^$' -bench RelayToProjections"},
+		Direct:       Cost{"purchases decided by the strategy postgres, together", 5_000, "a second on one PostgreSQL; assumed, not measured yet", "make bench-strategies"},
+		LogBytes:     Cost{"a purchase in the log and the views, with indexes", 4000, "bytes of PostgreSQL; estimated", "make bench-sales"},
+		NodeConns:    Cost{"connections of a process", 27, "connections to PostgreSQL", "seckill_pool metrics; 16 + 8 for questions, 3 that append"},
+	}
+}
+
+// All lists the table in its order.
+func (c Costs) All() []Cost {
+	return []Cost{c.APIRefused, c.APIAccepted, c.APIPoll, c.GateAccepted, c.GateRefused, c.GateBytes, c.Recorded, c.Projected, c.Direct, c.LogBytes, c.NodeConns}
+}
