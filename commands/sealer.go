@@ -103,9 +103,19 @@ func NewSealer(env *Env, store SealerStore, uuid string, key seal.Key, export Se
 	return &Sealer{env: env, store: store, uuid: uuid, key: key, export: export, opts: opts.withDefaults()}
 }
 
-// RunExport exports the seals that are stored, whoever made them, until ctx ends.
+// lastExport bounds the export of a process that stops.
+const lastExport = 2 * time.Second
+
+// RunExport exports the seals that are stored, whoever made them, until ctx ends, and
+// then once more: what was sealed last is not to wait for the next process.
 func (s *Sealer) RunExport(ctx context.Context) error {
-	return s.repeat(ctx, "seals not exported; tried again", s.Export)
+	err := s.repeat(ctx, "seals not exported; tried again", s.Export)
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastExport)
+	defer cancel()
+	if err := s.Export(last); err != nil {
+		s.env.Log.Warn("seals not exported at the end", "error", err)
+	}
+	return err
 }
 
 // Run seals until ctx ends. It is for the one who leads.

@@ -128,8 +128,8 @@ func (a *app) parts(ctx context.Context, r roles, f front) ([]lifecycle.Entry, e
 		if err != nil {
 			return nil, err
 		}
+		add("seal exporter", sealing.sealer.RunExport) // which stops after the sealer
 		add("sealer", sealing.seal(a))
-		add("seal exporter", sealing.sealer.RunExport)
 	}
 	add("sampler", a.sample)
 	add("switches", a.switches.Run)
