@@ -18,6 +18,11 @@
 // are folded from the log and kept for a moment (sales.go, sales_cold.go): a crowd, or
 // made-up ids, cost the log a few reads.
 //
+// The answer to an accepted purchase may wait until the log has decided it (placed.go):
+// where the sale's strategy says so, and where the gate could not keep it as strongly
+// as the sale asks. What the gate's server gives is compared with what sales ask, and
+// one that asks for more does not open (strength.go, strength_watch.go).
+//
 // An order is decided at the version of its stream under the log lock, so it is paid,
 // cancelled or expired, once, whoever asks at the same time. The end of its hold is
 // one group with its event: one stock.returned (or stock.written_off) per line, the

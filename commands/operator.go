@@ -37,6 +37,9 @@ type Operator struct {
 	// Preheat makes a sale ready in the gate; what it leaves undone the lane
 	// keeper finishes.
 	Preheat func(ctx context.Context, sale string) error
+	// Strengths tells how surely the gate's server keeps what it accepted. Nil: nobody
+	// can tell, and a sale that asks for more than memory does not open.
+	Strengths Strengths
 	// Standing gives the switches that a new sale begins with: Switchboard.Standing.
 	// Nil: none.
 	Standing func(ctx context.Context, sale string) (flips []domain.Event, version int64, err error)
@@ -58,7 +61,6 @@ func notYet(t domain.SaleTerms) []domain.FieldError {
 			bad = append(bad, domain.FieldError{Field: field, Reason: reason})
 		}
 	}
-	refuse(t.Acknowledged() != domain.AcknowledgeMemory, "acknowledgement", "this version serves memory only")
 	refuse(t.Buckets > 1, "buckets", "this version serves one bucket only")
 	return bad
 }
@@ -108,7 +110,7 @@ func (o *Operator) newSaleID() (string, error) {
 func (o *Operator) store(ctx context.Context, id string, terms domain.SaleTerms, actor Actor) (bool, error) {
 	scheduled, released := domain.Schedule(id, terms, actor.By)
 	meta := Meta{TraceID: actor.TraceID, By: actor.By}
-	first, switches, err := o.begin(ctx, scheduled, meta)
+	first, switches, err := o.begin(ctx, scheduled, meta, o.untilStrong(ctx, scheduled))
 	if err != nil {
 		return false, err
 	}

@@ -67,6 +67,9 @@ func (p *Preheats) Full(ctx context.Context, sale string, actor Actor) (PreheatR
 		return PreheatReport{}, err
 	}
 	p.Env.step("preheat.after-build")
+	if err := p.settle(ctx, sale); err != nil {
+		return PreheatReport{}, err
+	}
 	if err := p.rewrite(ctx, sale); err != nil {
 		return PreheatReport{}, err
 	}
@@ -156,6 +159,9 @@ func (p *Preheats) Verify(ctx context.Context, id string) (PreheatReport, error)
 		if err := p.bucket(ctx, place, &report); err != nil {
 			return PreheatReport{}, err
 		}
+	}
+	if err := p.strength(ctx, sale.Sale, &report); err != nil {
+		return PreheatReport{}, fmt.Errorf("look at what the gate's server gives sale %s: %w", id, err)
 	}
 	if err := p.who(ctx, sale.Sale, &report); err != nil {
 		return PreheatReport{}, fmt.Errorf("look at who may buy in sale %s: %w", id, err)

@@ -36,7 +36,7 @@ const (
 
 // AlarmKinds lists every kind.
 func AlarmKinds() []string {
-	return []string{AlarmPoison, AlarmEntryForm, AlarmEntryFrame, AlarmJournal, AlarmStore, AlarmGate, AlarmRecovery, AlarmJournalChain, AlarmDrift, AlarmQueued, AlarmExpiry, AlarmSeal, AlarmPreheat, AlarmMembers, AlarmTranche}
+	return []string{AlarmPoison, AlarmEntryForm, AlarmEntryFrame, AlarmJournal, AlarmStore, AlarmGate, AlarmRecovery, AlarmJournalChain, AlarmDrift, AlarmQueued, AlarmExpiry, AlarmSeal, AlarmPreheat, AlarmMembers, AlarmTranche, AlarmAcknowledgement}
 }
 
 // Log is everything that the machines between gate and log need of the store.

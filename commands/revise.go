@@ -112,6 +112,11 @@ func (o *Operator) revision(ctx context.Context, sale FoldedSale, terms domain.S
 	if len(bad) == 0 && ev != nil {
 		bad = append(domain.ValidateTerms(judgedAgain(terms, opened)), notYet(terms)...)
 		bad = append(bad, endOf(sale, terms, now)...)
+		weak, err := o.tooWeak(ctx, sale.Sale, terms)
+		if err != nil {
+			return nil, now, err
+		}
+		bad = append(bad, weak...)
 	}
 	if len(bad) > 0 {
 		return nil, now, domain.Invalid(bad...)

@@ -215,8 +215,8 @@ func (b *Switchboard) Standing(ctx context.Context, sale string) (events []domai
 
 // begin gives what a new sale's stream begins with, and for which version of the
 // stream of switches.
-func (o *Operator) begin(ctx context.Context, scheduled *domain.SaleScheduled, meta Meta) (events []eventstore.NewEvent, version int64, err error) {
-	all := []domain.Event{scheduled}
+func (o *Operator) begin(ctx context.Context, scheduled *domain.SaleScheduled, meta Meta, more []domain.Event) (events []eventstore.NewEvent, version int64, err error) {
+	all := append([]domain.Event{scheduled}, more...)
 	if o.Standing != nil {
 		standing, at, err := o.Standing(ctx, scheduled.SaleID)
 		if err != nil {

@@ -118,6 +118,7 @@ func (a *app) parts(ctx context.Context, r roles, f front) ([]lifecycle.Entry, e
 		add("expiry", a.expire)
 		add("tranches", a.releaseTranches)
 		add("preheat", a.watchOpenings)
+		add("acknowledgement", a.watchStrength)
 		if a.settings.CleanupAfter > 0 {
 			add("clean-up", a.cleanUpOld)
 		}

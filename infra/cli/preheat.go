@@ -94,3 +94,20 @@ func (a *app) watchOpenings(ctx context.Context) error {
 	}
 	return nil
 }
+
+// watchStrength compares what sales ask of the gate's server with what it gives
+// whenever this process leads that, until ctx ends.
+func (a *app) watchStrength(ctx context.Context) error {
+	for ctx.Err() == nil {
+		watch := &commands.StrengthWatch{Env: a.env, Sales: a.sales, Gate: a.gate, Operator: a.operator, Alarm: a.alarm}
+		err := a.locks().lead(ctx, "acknowledgement", watch.Run)
+		if err != nil && ctx.Err() == nil {
+			a.log.Warn("what the gate's server gives is not watched; tried again", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(recorderBackoff):
+		}
+	}
+	return nil
+}

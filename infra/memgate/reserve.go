@@ -37,6 +37,9 @@ func (g *Gate) Reserve(ctx context.Context, r commands.Reservation) (commands.Ve
 	c := g.caseOf(l, s, &r, now)
 	outcome, known := domain.Judge(c)
 	v := commands.Verdict{Outcome: outcome, Order: known, Now: now}
+	if asked := r.Strength; outcome == domain.Reserved || outcome == domain.SameOrder && known == r.Order {
+		v.Weak = asked != "" && asked != domain.AcknowledgeMemory
+	}
 	switch outcome {
 	case domain.Reserved:
 		v.Order = r.Order

@@ -33,9 +33,11 @@ func (g *Gate) Check(ctx context.Context) error {
 
 func (g *Gate) checkNode(ctx context.Context, n node) error {
 	if g.opt.ProcessToken == "" {
-		if err := checkServer(ctx, n.client); err != nil {
+		version, err := checkServer(ctx, n.client)
+		if err != nil {
 			return err
 		}
+		g.waitAOF.Store(atLeast(version, 7, 2))
 	}
 	named, err := g.runFlag(ctx, call{
 		script: g.scripts.check, batch: 1, keys: []string{g.keys.check(n.lane)}, args: []any{g.opt.ProcessToken},
@@ -49,22 +51,24 @@ func (g *Gate) checkNode(ctx context.Context, n node) error {
 	return nil
 }
 
-func checkServer(ctx context.Context, c redis.UniversalClient) error {
+// checkServer gives the server's version.
+func checkServer(ctx context.Context, c redis.UniversalClient) (version string, err error) {
 	server, err := info(ctx, c, "server")
 	if err != nil {
-		return err
+		return "", err
 	}
+	version = server["redis_version"]
 	if !atLeast(server["redis_version"], 6, 2) {
-		return fmt.Errorf("this Redis has version %q: the gate needs 6.2 or later", server["redis_version"])
+		return "", fmt.Errorf("this Redis has version %q: the gate needs 6.2 or later", version)
 	}
 	memory, err := info(ctx, c, "memory")
 	if err != nil {
-		return err
+		return "", err
 	}
 	if policy := memory["maxmemory_policy"]; policy != "noeviction" {
-		return fmt.Errorf("this Redis has maxmemory-policy %q and may throw stock and orders away: set maxmemory-policy noeviction", policy)
+		return "", fmt.Errorf("this Redis has maxmemory-policy %q and may throw stock and orders away: set maxmemory-policy noeviction", policy)
 	}
-	return nil
+	return version, nil
 }
 
 func info(ctx context.Context, c redis.UniversalClient, section string) (map[string]string, error) {

@@ -16,6 +16,11 @@
 // On a cluster all keys of a lane lie in one slot, and every script works in one lane.
 // A lane whose slot or master changed is on another process, and so is closed.
 //
+// Where a sale asks that a replica has what it accepts, a call asks the server for it
+// behind its script, on the same connection (proof.go); an acceptance without that
+// word in time stands, and is marked as weak. What the server's settings give is read
+// from them (strength.go).
+//
 // What a crash means: of the process, purchases that were sent stand in the
 // journal or do not, and Resolve finds out; of Redis, its run id changes, and
 // every lane answers -1 until a recovery has brought the log back into it.

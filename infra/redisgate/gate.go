@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -34,6 +35,8 @@ type Gate struct {
 	base    context.Context
 	cancel  context.CancelFunc
 	running sync.WaitGroup
+	// waitAOF: the server was seen to know WAITAOF.
+	waitAOF atomic.Bool
 }
 
 // Gate offers every port of the gate.
@@ -99,6 +102,10 @@ type call struct {
 	args   []any
 	// sale: a buyer waits for it.
 	sale bool
+	// proofs is what the server is asked about what the script wrote, and proven, which
+	// is set then, takes what it said.
+	proofs proofs
+	proven *proofs
 }
 
 // run makes the call and tries again where that helps. doubt tells that an
@@ -111,12 +118,12 @@ func (g *Gate) run(ctx context.Context, c call) (reply any, doubt bool, err erro
 	}
 	for attempt := 1; ; attempt++ {
 		began := time.Now()
-		if reload {
-			reply, err = client.Eval(ctx, c.script.text, c.keys, c.args...).Result()
-		} else {
-			reply, err = client.EvalSha(ctx, c.script.sha, c.keys, c.args...).Result()
-		}
+		var proven proofs
+		reply, proven, err = g.attempt(ctx, client, c, reload)
 		if err == nil {
+			if c.proven != nil {
+				*c.proven = proven
+			}
 			g.opt.OnCall(c.script.name, c.batch, time.Since(began))
 			return reply, doubt, nil
 		}

@@ -52,7 +52,9 @@ func (g *Gate) Reserve(ctx context.Context, r commands.Reservation) (commands.Ve
 
 // send makes one call for the batch and answers everybody in it.
 func (g *Gate) send(ctx context.Context, lane int, batch []*ask) {
-	reply, doubt, err := g.run(ctx, g.reserveCall(lane, batch))
+	c := g.reserveCall(lane, batch)
+	c.proofs, c.proven = g.proofsFor(batch), new(proofs)
+	reply, doubt, err := g.run(ctx, c)
 	answers := list(reply)
 	if err == nil && len(answers) != len(batch)+2 {
 		err = unknown(fmt.Errorf("read the answer of script reserve: got %d values for %d purchases", len(answers), len(batch)))
@@ -64,9 +66,11 @@ func (g *Gate) send(ctx context.Context, lane int, batch []*ask) {
 		return
 	}
 	now, head := moment(answers[0]), entryID(answers[1])
+	wrote := !c.proofs.none() && slices.ContainsFunc(answers[2:], func(answer any) bool { return verdict("", answer).Outcome == domain.Reserved })
 	for i, a := range batch {
 		v := verdict(a.r.Order, answers[i+2])
 		v.Now = now
+		v.Weak = own(v, a.r.Order) && g.weak(a.r.Strength, c, wrote)
 		if v.Outcome == domain.Reserved {
 			v.Entry.Epoch, v.Entry.N = head.Epoch, head.N
 		}
@@ -82,8 +86,12 @@ func (g *Gate) send(ctx context.Context, lane int, batch []*ask) {
 // settles tells whether v is an answer about this very order, which no late
 // attempt can change.
 func settles(v commands.Verdict, order string) bool {
-	own := v.Outcome == domain.Reserved || v.Outcome == domain.SameOrder
-	return (own && v.Order == order) || v.Outcome == domain.Refused
+	return own(v, order) || v.Outcome == domain.Refused
+}
+
+// own tells whether v says that this very order was accepted, now or before.
+func own(v commands.Verdict, order string) bool {
+	return (v.Outcome == domain.Reserved || v.Outcome == domain.SameOrder) && v.Order == order
 }
 
 // taken is what the script adds to the place in the entry of what it took.
