@@ -44,6 +44,7 @@ func (a *app) openSaleSide(ctx context.Context) error {
 	a.onClose(func(context.Context) error { pool.Close(); return nil })
 	a.sale.database = guard.NewDatabase(pgstore.NewReads(pool), NewViews(pool, int16(a.env.Store)), a.log)
 	a.sale.gate = guard.NewGate(a.gate, a.log, func(took time.Duration) { a.sale.limiter.Observe(took) })
+	a.sale.gate.Server = a.gate.Server
 	a.metrics.Breaker("postgres", a.sale.database.State)
 	a.metrics.Breaker("redis", a.sale.gate.State)
 	a.metrics.Pool("postgres_sale", postgresStats(pool))

@@ -3,7 +3,8 @@
 //
 // It owns when a store is given a rest: when half of what was asked of it in two
 // seconds failed, and at least five questions did, nothing is asked for a second;
-// then two questions probe it, and one that fails gives it another second.
+// then two questions probe it, and one that fails gives it another second. On a Redis
+// cluster each master is a store of its own.
 //
 // It promises that a question that it holds back was not asked at all: to the gate
 // that is "nothing happened", to the log "not available". What became of a

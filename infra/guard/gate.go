@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -21,7 +22,14 @@ type Peeker interface {
 
 // Gate is a gate as buyers' questions reach it.
 type Gate struct {
-	*Breaker
+	// Server, if set before the first question, names the server that a lane lives on:
+	// each has a breaker of its own, so that one that fails keeps nobody from the others.
+	Server func(lane int) string
+
+	log      *slog.Logger
+	mu       sync.Mutex
+	breakers map[string]*Breaker // by server
+
 	gate    commands.Gate
 	peek    Peeker
 	short   commands.Shortages
@@ -39,12 +47,45 @@ func NewGate(gate interface {
 	commands.Shortages
 	Peeker
 }, log *slog.Logger, observe func(took time.Duration)) *Gate {
-	return &Gate{Breaker: newBreaker("redis", log, ofGate), gate: gate, peek: gate, short: gate, observe: observe}
+	return &Gate{log: log, breakers: map[string]*Breaker{}, gate: gate, peek: gate, short: gate, observe: observe}
+}
+
+// breaker gives the breaker of the server that a lane lives on.
+func (g *Gate) breaker(lane int) *Breaker {
+	server, name := "", "redis"
+	if g.Server != nil {
+		server = g.Server(lane)
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	b, ok := g.breakers[server]
+	if !ok {
+		if server != "" {
+			name += " " + server
+		}
+		b = newBreaker(name, g.log, ofGate)
+		g.breakers[server] = b
+	}
+	return b
+}
+
+// State is that of the breaker that keeps most away, of the servers that hold lanes now:
+// Closed, HalfOpen or Open.
+func (g *Gate) State() int {
+	worst := Closed
+	seen := map[*Breaker]bool{}
+	for lane := range domain.Lanes {
+		if b := g.breaker(lane); !seen[b] {
+			seen[b] = true
+			worst = max(worst, b.State())
+		}
+	}
+	return worst
 }
 
 // Reserve is commands.Gate's. While the gate rests nothing happens.
 func (g *Gate) Reserve(ctx context.Context, r commands.Reservation) (commands.Verdict, error) {
-	v, err := through(g.Breaker, func() (commands.Verdict, error) {
+	v, err := through(g.breaker(r.Place.Lane()), func() (commands.Verdict, error) {
 		began := time.Now()
 		v, err := g.gate.Reserve(ctx, r)
 		g.observe(time.Since(began))
@@ -55,7 +96,7 @@ func (g *Gate) Reserve(ctx context.Context, r commands.Reservation) (commands.Ve
 
 // SoldOut is commands.Shortages'. While the gate rests nothing is known.
 func (g *Gate) SoldOut(ctx context.Context, r commands.Reservation) (bool, error) {
-	sold, err := through(g.Breaker, func() (bool, error) { return g.short.SoldOut(ctx, r) })
+	sold, err := through(g.breaker(r.Place.Lane()), func() (bool, error) { return g.short.SoldOut(ctx, r) })
 	return sold, asGateError(err)
 }
 
@@ -66,13 +107,13 @@ func (g *Gate) Resolve(ctx context.Context, ref domain.OrderRef, buyer string) (
 
 // Order is commands.Gate's.
 func (g *Gate) Order(ctx context.Context, ref domain.OrderRef) (commands.GateOrder, error) {
-	o, err := through(g.Breaker, func() (commands.GateOrder, error) { return g.gate.Order(ctx, ref) })
+	o, err := through(g.breaker(ref.Place.Lane()), func() (commands.GateOrder, error) { return g.gate.Order(ctx, ref) })
 	return o, asGateError(err)
 }
 
 // Peek looks at the gate of a sale.
 func (g *Gate) Peek(ctx context.Context, place domain.Place, skus []string) (commands.Peeked, error) {
-	seen, err := through(g.Breaker, func() (commands.Peeked, error) { return g.peek.Peek(ctx, place, skus) })
+	seen, err := through(g.breaker(place.Lane()), func() (commands.Peeked, error) { return g.peek.Peek(ctx, place, skus) })
 	return seen, asGateError(err)
 }
 

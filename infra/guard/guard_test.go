@@ -104,6 +104,30 @@ func TestAGateThatFailsRestsAndIsProbedUntilItIsWell(t *testing.T) {
 	testenv.Eventually(t, 20*time.Second, func() error { return errors.Join(reserve(g), closed(g)) })
 }
 
+func TestAServerThatFailsKeepsNobodyFromTheOthers(t *testing.T) {
+	g, s, _ := newGate()
+	sick, well := domain.Place{Store: 1, Sale: "one"}, domain.Place{Store: 1, Sale: "two"}
+	for i := 0; well.Lane()%2 == sick.Lane()%2; i++ {
+		well.Sale = fmt.Sprintf("two%d", i)
+	}
+	g.Server = func(lane int) string { return []string{"a:1", "b:1"}[lane%2] }
+	s.fail(refusedDial())
+	for range 20 {
+		g.Peek(t.Context(), sick, nil)
+	}
+	s.fail(nil)
+	if _, err := g.Peek(t.Context(), sick, nil); !errors.Is(err, guard.ErrResting) || g.State() != guard.Open {
+		t.Errorf("a server that failed 20 times: got %v, state %d, want that it rests", err, g.State())
+	}
+	if _, err := g.Peek(t.Context(), well, nil); err != nil {
+		t.Errorf("another server: got %v", err)
+	}
+	g.Server = func(int) string { return "c:1" }
+	if _, err := g.Peek(t.Context(), sick, nil); err != nil || g.State() != guard.Closed {
+		t.Errorf("after a failover: got %v, state %d", err, g.State())
+	}
+}
+
 func closed(g *guard.Gate) error {
 	if g.State() != guard.Closed {
 		return errors.New("the breaker is not closed")

@@ -61,3 +61,16 @@ func (g *Gate) nodes(ctx context.Context) ([]node, error) {
 	}
 	return all, nil
 }
+
+// Server names the server that a lane lives on as this process knows it: "" where there
+// is but one, or none is known.
+func (g *Gate) Server(lane int) string {
+	if g.cluster == nil {
+		return ""
+	}
+	c, err := g.cluster.MasterForKey(g.base, g.keys.lane(lane))
+	if err != nil {
+		return ""
+	}
+	return c.Options().Addr
+}
