@@ -122,10 +122,16 @@ func lanesOfGroups(groups []int) []int {
 	return lanes
 }
 
-// ready tells why this process would not record what others let go of.
-func (r *recording) ready(context.Context) error {
-	if !r.joined.Load() {
-		return errors.New("this process has not joined the recorders")
+// ready tells why this process would not record what others let go of. Where it has not
+// joined because a process of an older version records everything alone, it stands by:
+// a rollout that waits for it goes on to stop that one.
+func (r *recording) ready(ctx context.Context) error {
+	if r.joined.Load() {
+		return nil
 	}
-	return nil
+	alone, err := pg.NewLeader(r.app.pool, r.app.settings.Namespace, roleRecorder).Held(ctx)
+	if err == nil && !alone {
+		err = errors.New("this process has not joined the recorders")
+	}
+	return err
 }
