@@ -1,6 +1,6 @@
 # What people and CI run. Every target works on a clean checkout.
 .DEFAULT_GOAL := build
-.PHONY: build demo test lint unit race fuzz bench bench-rebuild bench-rehydrate accounts reconcile-soak overload crowd refusals bench-gate bench-sales cases tools broker kafka
+.PHONY: build demo test lint unit race fuzz bench bench-rebuild bench-rehydrate accounts reconcile-soak overload crowd refusals bench-gate bench-sales bench-recorders cases tools broker kafka
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -86,6 +86,10 @@ bench-gate: tools ## reservations and sold-out answers of the gate beside redis-
 bench-sales: tools ## purchases recorded a second with 1, 1,000 and 10,000 live sales, and what looking after them takes
 	go test -count=1 -timeout 120m -run '^$$' -bench '^BenchmarkLiveSales$$' -benchtime 1x -v ./infra/cli/e2e \
 		-args -sales.live 1,1000,10000 -sales.purchases 100000 -sales.rounds 3 $(ARGS)
+
+bench-recorders: tools ## purchases recorded a second by 1, 2, 4 and 8 recorder processes out of journals that are full
+	go test -count=1 -timeout 60m -run '^$$' -bench '^BenchmarkRecorders$$' -benchtime 1x -v ./infra/cli/e2e \
+		-args -recorders.counts 1,2,4,8 -recorders.purchases 100000 $(ARGS)
 
 cases: broker ## the tests that carry the number of a case, such as B17
 	go test -count=1 -timeout 45m $(TAGS) -v ./... | grep -E '^ *--- [A-Z]+: .*B[0-9]{2}|^(FAIL|panic)'
