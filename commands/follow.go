@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"seckill/domain"
 	"seckill/eventstore"
@@ -64,12 +65,24 @@ func (f *Follower) Push(ctx context.Context, records []eventstore.Record) error 
 		}
 		byStream[r.Stream] = append(byStream[r.Stream], r)
 	}
-	var faults []error
-	for _, stream := range order {
-		faults = append(faults, f.push(ctx, stream, byStream[stream]))
+	// Streams are independent of each other; a gate takes pages that wait at the same
+	// time together.
+	faults := make([]error, len(order))
+	var next atomic.Int64
+	var pushing sync.WaitGroup
+	for range min(pushers, len(order)) {
+		pushing.Go(func() {
+			for i := next.Add(1) - 1; i < int64(len(order)); i = next.Add(1) - 1 {
+				faults[i] = f.push(ctx, order[i], byStream[order[i]])
+			}
+		})
 	}
+	pushing.Wait()
 	return errors.Join(faults...)
 }
+
+// pushers is how many streams are brought into the gate at once.
+const pushers = 128
 
 func (f *Follower) push(ctx context.Context, stream string, records []eventstore.Record) error {
 	key, err := domain.ParseStockStream(stream)
@@ -83,7 +96,7 @@ func (f *Follower) push(ctx context.Context, stream string, records []eventstore
 	f.mu.Lock()
 	from := f.marks[stream]
 	f.mu.Unlock()
-	if from.Number != records[0].Version-1 {
+	if from.Number != records[0].Version-1 || !inSequence(records) {
 		_, err := f.CatchUpStock(ctx, place, key.SKU)
 		return err
 	}
@@ -93,6 +106,16 @@ func (f *Follower) push(ctx context.Context, stream string, records []eventstore
 	}
 	_, err = f.CatchUpStock(ctx, place, key.SKU)
 	return err
+}
+
+// inSequence tells whether nobody else stored something of the stream between these.
+func inSequence(records []eventstore.Record) bool {
+	for i := range records {
+		if records[i].Version != records[0].Version+int64(i) {
+			return false
+		}
+	}
+	return true
 }
 
 // passes tells whether a sale is passed over.
@@ -159,6 +182,7 @@ func (f *Follower) catchUpStock(ctx context.Context, place domain.Place, sku str
 			return from, err
 		}
 		if len(records) == 0 {
+			f.remember(stream, from)
 			return from, nil
 		}
 		done, err := f.apply(ctx, place, sku, from, records)

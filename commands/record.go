@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"seckill/domain"
 	"seckill/eventstore"
@@ -291,9 +292,27 @@ func readRefusals(ctx context.Context, log Log, page []accepted) error {
 // applyAll brings what was recorded into the gate, in order.
 func (r *Recorder) applyAll(ctx context.Context) {
 	for records := range r.applies {
+		records = slices.Concat(records, r.waitingToApply()) // whose array others have a part of
 		if err := r.follow.Push(ctx, records); err != nil {
 			r.env.Log.Warn("gate follows the log later", "error", err)
 		}
 		r.env.step("recorder.after-apply")
+	}
+}
+
+// waitingToApply gives what else was recorded meanwhile, of whatever lane: it goes into
+// the gate together.
+func (r *Recorder) waitingToApply() []eventstore.Record {
+	var all []eventstore.Record
+	for {
+		select {
+		case records := <-r.applies: // nil once it is closed, too
+			if records == nil {
+				return all
+			}
+			all = append(all, records...)
+		default:
+			return all
+		}
 	}
 }

@@ -134,7 +134,7 @@ var (
 func NewRecorder(env *Env, journal Journal, log Log, follow *Follower, opts RecorderOptions) *Recorder {
 	return &Recorder{
 		env: env, journal: journal, log: log, follow: follow, opts: opts.withDefaults(),
-		applies: make(chan []eventstore.Record, 16),
+		applies: make(chan []eventstore.Record, domain.Lanes),
 	}
 }
 

@@ -6,15 +6,11 @@ import (
 
 	"seckill/commands"
 	"seckill/domain"
-	"seckill/eventstore"
 )
 
-// applyBound is how many events one script call applies, so that a call stays
-// about a millisecond.
-const applyBound = 200
-
 // ApplyStock brings a page into its stock hash: see commands.Applier. A long
-// page goes in several calls; Applied tells how far it came.
+// page goes in several calls; Applied tells how far it came. Concurrent pages of a
+// lane share script calls.
 func (g *Gate) ApplyStock(ctx context.Context, p commands.StockPage) (commands.Applied, error) {
 	args, err := stockArgs(p)
 	if err != nil {
@@ -27,28 +23,12 @@ func (g *Gate) ApplyStock(ctx context.Context, p commands.StockPage) (commands.A
 		if n > 0 {
 			to = rest[n-1].At
 		}
-		done, err := g.applyEvents(ctx, p, from, to, flat[:n*eventArgs])
+		done, err := g.applyPart(ctx, &part{page: &p, from: from, to: to, events: n, flat: flat[:n*eventArgs], done: make(chan struct{})})
 		if err != nil || !done.Done || n == len(rest) {
 			return done, err
 		}
 		from, rest, flat = to, rest[n:], flat[n*eventArgs:]
 	}
-}
-
-func (g *Gate) applyEvents(ctx context.Context, p commands.StockPage, from, to eventstore.Mark, flat []any) (commands.Applied, error) {
-	l, err := g.runList(ctx, call{
-		script: g.scripts.applyStock, batch: len(flat) / eventArgs,
-		keys: []string{g.keys.sale(p.Place), g.keys.stock(p.Place, p.SKU)},
-		args: append([]any{from.String(), to.String(), p.SKU}, flat...),
-	}, 3)
-	if err != nil {
-		return commands.Applied{}, err
-	}
-	return applied(l), nil
-}
-
-func applied(l []any) commands.Applied {
-	return commands.Applied{Done: number(l[0]) == 1, State: hashState(l[1]), Applied: mark(l[2])}
 }
 
 // eventArgs is how many arguments describe an event to the script.
@@ -82,6 +62,10 @@ func (g *Gate) ApplySale(ctx context.Context, p commands.SalePage) (commands.App
 		return commands.Applied{}, err
 	}
 	return applied(l), nil
+}
+
+func applied(l []any) commands.Applied {
+	return commands.Applied{Done: number(l[0]) == 1, State: hashState(l[1]), Applied: mark(l[2])}
 }
 
 // Hold sets a stopping action: see commands.Holder. Ended is not weakened to

@@ -31,6 +31,7 @@ type Gate struct {
 	opt     Options
 	lanes   [domain.Lanes]laneQueue
 	looks   [domain.Lanes]lookQueue
+	parts   [domain.Lanes]partQueue
 	spare   sync.Pool // of *look
 	base    context.Context
 	cancel  context.CancelFunc
@@ -88,6 +89,7 @@ func (g *Gate) Close() error {
 	for i := range g.lanes {
 		g.lanes[i].close()
 		g.looks[i].close()
+		g.parts[i].close()
 	}
 	g.running.Wait()
 	g.cancel()

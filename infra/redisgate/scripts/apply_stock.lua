@@ -1,30 +1,14 @@
--- Brings consecutive events of a stock stream into its hash: domain.Stock.Fold,
--- and what the events say of orders into the sale's record.
--- KEYS: sale's record, stock hash. ARGV: from, to, item, then per event: kind, id,
+-- Brings consecutive events of stock streams of a lane into their hashes, each page by
+-- itself: domain.Stock.Fold, and what the events say of orders into the sale's record.
+-- KEYS: per page the sale's record and the stock hash. ARGV: number of pages, then per
+--   page: from, to, item, number of events, and per event: kind, id,
 --   quantity, buyer, entry, key, body hash, ticket. Kinds: I in, W out (withdrawn, moved),
 --   R reserved, C returned, X refused,
 --   L written off (the hold ends, its units stay away), K a withdrawal that is not kept,
 --   N nothing.
--- Answer: done, state, applied.
-local sale, stock = new_hash(KEYS[1]), new_hash(KEYS[2])
-fetch(sale, {'state'})
-fetch(stock, {'state', 'applied', 'available'})
-local state, applied = known(stock.f.state), stock.f.applied
-local left = tonumber(stock.f.available or '0')
-if not left then applied = '?' end
-if not known(sale.f.state) or not state or applied ~= ARGV[1] then
-  return {0, state or '', applied or '0:'}
-end
-
-local holds, orders = {}, {}
-for at = 4, #ARGV, 8 do
-  if ARGV[at] ~= 'I' and ARGV[at] ~= 'N' then
-    holds[#holds + 1] = 'h:' .. ARGV[at + 1]
-    if ARGV[at] ~= 'W' and ARGV[at] ~= 'K' then orders[#orders + 1] = 'o:' .. ARGV[at + 1] end
-  end
-end
-fetch(stock, holds)
-fetch(sale, orders)
+-- Answer: per page: done, state, applied. Done is -1 where the units would leave the
+--   exact integers: nothing of that page was written then.
+local sale, stock, left, item -- of the page at hand
 
 local function earlier(a, b)
   local ae, an, ai = string.match(a, '^(%d+)-(%d+)%.?(%d*)$')
@@ -74,13 +58,13 @@ end
 -- Says in the sale's record what became of an order, and that this item is in it.
 local function record(e, letter)
   local letter_then, old, others, whose = split_record(sale.f['o:' .. e.id] or '')
-  local entry, skus, buyer = e.entry, ARGV[3], e.buyer
+  local entry, skus, buyer = e.entry, item, e.buyer
   if letter_then then
     if old ~= '' then entry = old end
     if buyer == '' then buyer = whose end -- a refusal may name none
     if others ~= '' then
       skus = others
-      if not string.find(',' .. others .. ',', ',' .. ARGV[3] .. ',', 1, true) then skus = others .. ',' .. ARGV[3] end
+      if not string.find(',' .. others .. ',', ',' .. item .. ',', 1, true) then skus = others .. ',' .. item end
     end
   end
   put(sale, 'o:' .. e.id, letter .. '|' .. entry .. '|' .. skus .. '|' .. buyer)
@@ -98,9 +82,7 @@ local function reserved(e)
   if e.ticket ~= '' then put(sale, 't:' .. e.ticket, e.id) end
 end
 
-for at = 4, #ARGV, 8 do
-  local e = {kind = ARGV[at], id = ARGV[at + 1], quantity = tonumber(ARGV[at + 2]), buyer = ARGV[at + 3],
-    entry = ARGV[at + 4], key = ARGV[at + 5], body = ARGV[at + 6], ticket = ARGV[at + 7]}
+local function fold(e)
   if e.kind == 'I' then
     left = left + e.quantity
   elseif e.kind == 'W' then
@@ -124,12 +106,43 @@ for at = 4, #ARGV, 8 do
     record(e, 'R')
   end
 end
-if math.abs(left) > 9007199254740991 then
-  return redis.error_reply('RANGE the units of this stock leave the exact integers')
+
+-- Applies the events from first to last to the hash, if it stands at from.
+local function page(from, to, first, last)
+  fetch(sale, {'state'})
+  fetch(stock, {'state', 'applied', 'available'})
+  local state, applied = known(stock.f.state), stock.f.applied
+  left = tonumber(stock.f.available or '0')
+  if not left then applied = '?' end
+  if not known(sale.f.state) or not state or applied ~= from then
+    return {0, state or '', applied or '0:'}
+  end
+  local holds, orders = {}, {}
+  for at = first, last, 8 do
+    if ARGV[at] ~= 'I' and ARGV[at] ~= 'N' then
+      holds[#holds + 1] = 'h:' .. ARGV[at + 1]
+      if ARGV[at] ~= 'W' and ARGV[at] ~= 'K' then orders[#orders + 1] = 'o:' .. ARGV[at + 1] end
+    end
+  end
+  fetch(stock, holds)
+  fetch(sale, orders)
+  for at = first, last, 8 do
+    fold({kind = ARGV[at], id = ARGV[at + 1], quantity = tonumber(ARGV[at + 2]), buyer = ARGV[at + 3],
+      entry = ARGV[at + 4], key = ARGV[at + 5], body = ARGV[at + 6], ticket = ARGV[at + 7]})
+  end
+  if math.abs(left) > 9007199254740991 then return {-1, state, applied} end
+  put(stock, 'available', int(left))
+  put(stock, 'applied', to)
+  flush(sale)
+  flush(stock)
+  return {1, state, to}
 end
 
-put(stock, 'available', int(left))
-put(stock, 'applied', ARGV[2])
-flush(sale)
-flush(stock)
-return {1, state, ARGV[2]}
+local answer, at = {}, 2
+for p = 1, tonumber(ARGV[1]) do
+  sale, stock, item = new_hash(KEYS[2 * p - 1]), new_hash(KEYS[2 * p]), ARGV[at + 2]
+  local last = at + 3 + 8 * tonumber(ARGV[at + 3])
+  answer[p] = page(ARGV[at], ARGV[at + 1], at + 4, last)
+  at = last + 1
+end
+return answer
