@@ -102,10 +102,16 @@ func (d *Direct) lookFor(ctx context.Context, page []*glance) {
 // whose every purchase is past its deadline, can never be placed.
 func (d *Direct) Resolve(ctx context.Context, ref domain.OrderRef, buyer string) (Resolution, error) {
 	key, stream := eventstore.ClaimKey{SaleID: ref.Place.Sale, BuyerID: buyer}, domain.OrderStream(ref.ID)
+	needs := eventstore.Needs{Streams: []string{stream}, Claims: []eventstore.ClaimKey{key}, Lanes: []int{ref.Lane}}
+	// What the log has it has for good; the lock may be long in coming, such as while
+	// the appender finds out what became of the very commit that is asked for.
+	if look, err := d.log.LookAt(ctx, needs); err == nil && look.Stream(stream).Version > 0 {
+		return Resolution{State: stateOfClaim(look.Claims(key), ref.ID), Epoch: look.Cursor(ref.Lane).Epoch}, nil
+	}
 	var res Resolution
 	var now time.Time
 	_, err := d.log.Submit(ctx, eventstore.Work{
-		Needs: eventstore.Needs{Streams: []string{stream}, Claims: []eventstore.ClaimKey{key}, Lanes: []int{ref.Lane}},
+		Needs: needs,
 		Decide: func(look eventstore.Look) (*eventstore.Group, error) {
 			res, now = Resolution{Epoch: look.Cursor(ref.Lane).Epoch}, look.Now()
 			if look.Stream(stream).Version > 0 {

@@ -315,6 +315,9 @@ func (p *Purchaser) findOut(ctx context.Context, sale domain.Sale, r Reservation
 	look, cancel := detached(ctx, p.opts.FindBudget)
 	defer cancel()
 	if order, ok := p.ownOrder(look, sale, r.Buyer); ok {
+		if order.ID == r.Order { // it is this very purchase's
+			return PurchaseResult{Outcome: domain.Reserved, Order: order}, false
+		}
 		return PurchaseResult{Outcome: domain.Repeat, Repeat: true, Order: order}, false
 	}
 	p.env.Log.Warn("outcome of a purchase unknown", "trace_id", r.TraceID, "buyer_id", r.Buyer, "sale_id", r.Place.Sale, "order_id", r.Order, "gate", "unknown")

@@ -147,8 +147,8 @@ func checkGate(t testing.TB, n *Node, f *fold, sale string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if key.Sale != sale {
-			continue
+		if key.Sale != sale || f.sales[sale].Gateless() {
+			continue // without a gate the reconciliation compares guards and fold
 		}
 		place := domain.Place{Store: n.Env.Store, Sale: sale, Bucket: key.Bucket}
 		testenv.Eventually(t, 30*time.Second, func() error {

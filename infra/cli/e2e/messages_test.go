@@ -29,7 +29,6 @@ func TestWhatCannotWorkIsToldInOneSentence(t *testing.T) {
 		"an unknown flag":        {nil, []string{"serve", "--fast"}, 2, "--fast"},
 		"a missing flag":         {nil, []string{"token"}, 2, "--buyer"},
 		"an unknown role":        {nil, []string{"serve", "--roles", "api,cook"}, 2, `"cook"`},
-		"a strategy for later":   {nil, []string{"demo", "--strategy", "postgres"}, 2, "redis-async"},
 		"an unknown strategy":    {nil, []string{"demo", "--strategy", "luck"}, 2, "redis-async"},
 		"no Postgres":            {append(rig, "SECKILL_DATABASE_URL=postgres://u:secret@"+nobody+"/x"), []string{"serve"}, 1, "PostgreSQL at " + nobody},
 		"no Redis":               {append(rig, "SECKILL_REDIS_URL=redis://:secret@"+nobody+"/0"), []string{"serve"}, 1, "Redis at " + nobody},

@@ -57,24 +57,24 @@ func (n *Node) AwaitStatus(t testing.TB, buyer, order string, want domain.OrderS
 	return answer
 }
 
-// WantLeft waits until the gate has so many units of a sale's item left.
+// WantLeft waits until so many units of a sale's item are left for buyers.
 func (n *Node) WantLeft(t testing.TB, sale string, want int64) {
 	t.Helper()
 	testenv.Eventually(t, 30*time.Second, func() error {
-		seen, err := n.Gate.Peek(context.Background(), domain.Place{Store: n.Env.Store, Sale: sale}, []string{"item"})
-		if err == nil && seen.Stocks[0].Available != want {
-			err = fmt.Errorf("the gate has %d left, want %d", seen.Stocks[0].Available, want)
+		left, err := n.left(context.Background(), sale)
+		if err == nil && left != want {
+			err = fmt.Errorf("%d are left, want %d", left, want)
 		}
 		return err
 	})
 }
 
-// wantLeftNow wants that the gate has so many units left at this moment.
+// wantLeftNow wants that so many units are left for buyers at this moment.
 func (n *Node) wantLeftNow(t testing.TB, sale string, want int64) {
 	t.Helper()
-	seen, err := n.Gate.Peek(context.Background(), domain.Place{Store: n.Env.Store, Sale: sale}, []string{"item"})
-	if err != nil || seen.Stocks[0].Available != want {
-		t.Errorf("the gate has %d left (%v), want %d", seen.Stocks[0].Available, err, want)
+	left, err := n.left(context.Background(), sale)
+	if err != nil || left != want {
+		t.Errorf("%d are left (%v), want %d", left, err, want)
 	}
 }
 

@@ -13,18 +13,6 @@ import (
 	"seckill/infra/testenv"
 )
 
-// createSync makes a sale over HTTP whose answers wait for the record.
-func createSync(t *testing.T, c *Client, stock int) string {
-	t.Helper()
-	body := saleBody(stock)
-	body["strategy"] = "redis-sync"
-	answer, err := c.Call(http.MethodPost, "/api/v1/admin/sales", "operator", "admin", body)
-	if err != nil || answer.Status != http.StatusCreated || answer.Text("strategy") != "redis-sync" {
-		t.Fatalf("create a sale: %d %s %v", answer.Status, answer.Raw, err)
-	}
-	return answer.Text("id")
-}
-
 // TestASyncSaleAnswersOnceTheLogHasTheOrder: 201 placed with where to look, at once
 // true for every reader; and the same again is a repeat of it.
 func TestASyncSaleAnswersOnceTheLogHasTheOrder(t *testing.T) {
@@ -33,7 +21,7 @@ func TestASyncSaleAnswersOnceTheLogHasTheOrder(t *testing.T) {
 	child := ServeRig(t, rig)
 	client := NewClient(child.URL)
 	observer := rig.Node(t, NodeOptions{APIOnly: true})
-	sale := createSync(t, client, 3)
+	sale := createIn(t, client, domain.StrategyRedisSync, 3)
 	accepted := map[string]string{}
 	for i := range 3 {
 		buyer := fmt.Sprintf("b-%d", i)
@@ -68,7 +56,7 @@ func TestASyncSaleWithoutARecorderAnswersQueued(t *testing.T) {
 	rig := NewRig(t)
 	child := Serve(t, ChildOptions{Env: rig.Settings(t), Args: []string{"--roles", "api"}})
 	client := NewClient(child.URL)
-	sale := createSync(t, client, 5)
+	sale := createIn(t, client, domain.StrategyRedisSync, 5)
 	first := purchase(t, client, sale, "early", oneItem, http.StatusAccepted)
 	order := first.Text("order_id")
 	if first.Text("status") != "queued" || first.Header.Get("Retry-After") == "" || first.Header.Get("Location") == "" {
@@ -90,7 +78,7 @@ func TestASyncSaleWithoutTheLogAnswersQueued(t *testing.T) {
 	rig := rigOn(t, server.URL, testenv.PrivateRedis(t, testenv.RedisOptions{}))
 	child := ServeRig(t, rig)
 	client := NewClient(child.URL)
-	sale := createSync(t, client, 200)
+	sale := createIn(t, client, domain.StrategyRedisSync, 200)
 	accepted := map[string]string{}
 	accepted[purchase(t, client, sale, "before", oneItem, http.StatusCreated).Text("order_id")] = "before"
 	server.Kill()
@@ -118,7 +106,7 @@ func TestASyncSaleTellsWhatTheLogRejected(t *testing.T) {
 	rig := NewRig(t)
 	child := ServeRig(t, rig)
 	client := NewClient(child.URL)
-	sale := createSync(t, client, 1)
+	sale := createIn(t, client, domain.StrategyRedisSync, 1)
 	first := purchase(t, client, sale, "first", oneItem, http.StatusCreated)
 	rig.addUnits(t, sale, 1)
 	second := purchase(t, client, sale, "second", oneItem, http.StatusAccepted)
