@@ -165,8 +165,6 @@ var chinese = map[string]string{
 	"all items of a sale have one currency":                             "同一活动的商品必须使用同一货币",
 	"is required where a buyer may have several orders":                 "允许多张订单的活动必须提供",
 	"was not given by us":                                               "不是由本系统给出的",
-	"this version serves redis-async only":                              "本版本只支持 redis-async",
-	"this version serves one bucket only":                               "本版本只支持一个桶",
 	"is settled when the sale is scheduled":                             "在活动创建时即已确定，不能修改",
 	"is not changed here: release units instead":                        "不能在此修改：请使用追加库存",
 	"cannot change any more: the sale has opened":                       "活动已开始，不能再修改",

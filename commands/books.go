@@ -62,6 +62,8 @@ type stockBook struct {
 	key   domain.StockKey
 	now   domain.Account
 	least domain.Account // where fewest were left
+	// movedIn and movedOut are in now as released and reserved.
+	movedIn, movedOut int64
 
 	seen     *stockCut
 	expected int64 // what the gate must have had left at the cut

@@ -50,6 +50,7 @@ func (b *books) addStock(r *eventstore.Record, ev domain.Event) error {
 	}
 	e := entryFor(ev)
 	s.now = s.now.Fold(ev)
+	s.addMove(ev)
 	if s.now.Left() < s.least.Left() {
 		s.least = s.now
 	}
@@ -69,6 +70,24 @@ func (b *books) addStock(r *eventstore.Record, ev domain.Event) error {
 		b.addHold(s, r, ev)
 	}
 	return nil
+}
+
+// addMove counts what a move brought or took: in the item's account over all buckets it
+// stands on neither side.
+func (s *stockBook) addMove(ev domain.Event) {
+	switch ev := ev.(type) {
+	case *domain.StockMovedIn:
+		s.movedIn += ev.Quantity
+	case *domain.StockMovedOut:
+		s.movedOut += ev.Quantity
+	}
+}
+
+// addTo adds the stream's account to that of its item.
+func (s *stockBook) addTo(item *ItemReport) {
+	item.Released += s.now.Released - s.movedIn
+	item.Reserved += s.now.Reserved - s.movedOut
+	item.Returned += s.now.Returned
 }
 
 // counts is what an event adds to what the gate must have had left at the cut:

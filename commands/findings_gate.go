@@ -31,9 +31,7 @@ func (r *reconciliation) judgeCut(c cut, off stranded) {
 			continue // found already: no account can be made of it
 		}
 		book, seen := r.books.stocks[stream], c.seen.Stocks[i]
-		item.Released += book.now.Released
-		item.Reserved += book.now.Reserved
-		item.Returned += book.now.Returned
+		book.addTo(item)
 		item.Available += seen.Available
 		f := Finding{SKU: sku, about: about{place: c.place, before: seen.Available, after: book.expected}}
 		if !book.prefix {

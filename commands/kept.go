@@ -35,6 +35,8 @@ type Kept struct {
 	// Sales tells when a sale that is paused is over, so that nothing of it is kept any
 	// longer. Nil: every pause is waited for.
 	Sales *Sales
+	// Buckets brings units to an order whose home bucket ran short. Nil: nobody does.
+	Buckets *Leveller
 
 	mu    sync.Mutex
 	lanes map[int]map[string]keptPurchase

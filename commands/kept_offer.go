@@ -85,6 +85,9 @@ func (k *Kept) offerOne(ctx context.Context, lane int, p keptPurchase) (paused b
 	if err != nil {
 		return false, err
 	}
+	if v.Outcome == domain.SoldOut && k.elsewhere(asked, &r) {
+		return false, nil // offered again: it is not lost while a unit may be left
+	}
 	switch {
 	case v.Outcome == domain.Reserved, v.Outcome == domain.SameOrder && v.Order == r.Order:
 		k.Keep(r, v.Entry)
@@ -96,6 +99,21 @@ func (k *Kept) offerOne(ctx context.Context, lane int, p keptPurchase) (paused b
 		return true, nil
 	}
 	return false, k.refused(asked, lane, r, v.Outcome)
+}
+
+// elsewhere tells whether other buckets of the sale may have units for r, and brings
+// them to its own.
+func (k *Kept) elsewhere(ctx context.Context, r *Reservation) bool {
+	if k.Sales == nil || k.Buckets == nil {
+		return false
+	}
+	sale, err := k.Sales.Get(ctx, r.Place.Sale)
+	if err != nil {
+		return true // asked again
+	}
+	ctx, cancel := context.WithTimeout(ctx, keptPause)
+	defer cancel()
+	return several(&sale.Sale) && k.Buckets.Bring(ctx, &sale.Sale, r.Place.Bucket, r.Lines) != UnitsNone
 }
 
 // ask asks the gate for r. accepted: it was seen that the gate accepted it, and so it

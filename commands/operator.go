@@ -34,6 +34,9 @@ type Operator struct {
 	Gate  OperatorGate
 	// Follow brings what was recorded into the gate.
 	Follow *Follower
+	// Buckets brings units of several buckets together for a withdrawal. Nil: it takes
+	// what one bucket has.
+	Buckets *Leveller
 	// Preheat makes a sale ready in the gate; what it leaves undone the lane
 	// keeper finishes.
 	Preheat func(ctx context.Context, sale string) error
@@ -52,25 +55,12 @@ type Actor struct {
 	Note    string
 }
 
-// notYet lists what a sale may ask for in the contract that this version does
-// not serve: refused in a sentence rather than ignored.
-func notYet(t domain.SaleTerms) []domain.FieldError {
-	var bad []domain.FieldError
-	refuse := func(asked bool, field, reason string) {
-		if asked {
-			bad = append(bad, domain.FieldError{Field: field, Reason: reason})
-		}
-	}
-	refuse(t.Buckets > 1, "buckets", "this version serves one bucket only")
-	return bad
-}
-
 // Schedule stores a new sale with its stock, and makes the gate ready for it.
 // Terms that cannot be served are a *domain.Problem with every field named. A
 // gate that is away delays nothing: the sale is stored, and made ready later.
 func (o *Operator) Schedule(ctx context.Context, terms domain.SaleTerms, actor Actor) (FoldedSale, error) {
 	terms = terms.WithDefaults()
-	bad := append(domain.ValidateTerms(terms), notYet(terms)...)
+	bad := domain.ValidateTerms(terms)
 	if !terms.ClosesAt.IsZero() && !terms.ClosesAt.After(o.Env.Now()) {
 		bad = append(bad, domain.FieldError{Field: "closes_at", Reason: "must be later than now"})
 	}

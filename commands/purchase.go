@@ -76,6 +76,11 @@ type PurchaserOptions struct {
 	// nil, Reserve judges.
 	Clock     *GateClock
 	Shortages Shortages
+	// Buckets brings units to a home bucket that ran short, and says when a sale of
+	// several buckets is sold out. Nil: then such a purchase is told busy.
+	Buckets *Leveller
+	// BringBudget bounds waiting for those units (250 ms); after it the answer is busy.
+	BringBudget time.Duration
 	// Placed tells when the log has decided what the gate accepted. Nil: no answer
 	// waits for that.
 	Placed *Placed
@@ -96,6 +101,9 @@ func (o PurchaserOptions) withDefaults() PurchaserOptions {
 	}
 	if o.FindBudget == 0 {
 		o.FindBudget = time.Second
+	}
+	if o.BringBudget == 0 {
+		o.BringBudget = 250 * time.Millisecond
 	}
 	if o.OwnerLookups == 0 {
 		o.OwnerLookups = 8
@@ -196,9 +204,10 @@ func (p *Purchaser) unknownItem(ctx context.Context, folded FoldedSale, req Purc
 }
 
 // reserve asks the gate, and once more under a new id when the first try ended
-// as a tombstone.
+// as a tombstone; and again whenever a home bucket that ran short has got units.
 func (p *Purchaser) reserve(ctx context.Context, sale domain.Sale, req PurchaseRequest) (PurchaseResult, error) {
-	for range 2 {
+	var wait bringing
+	for tries := 0; tries < 2; {
 		r, err := p.reservation(sale, req)
 		if err != nil {
 			return PurchaseResult{}, err
@@ -214,10 +223,16 @@ func (p *Purchaser) reserve(ctx context.Context, sale domain.Sale, req PurchaseR
 			if !again {
 				return result, nil
 			}
+			tries++
 			continue
 		case err != nil:
 			p.env.Log.Warn("gate did not answer", "trace_id", req.TraceID, "buyer_id", req.Buyer, "sale_id", req.Sale, "error", err)
 			return PurchaseResult{}, &domain.Problem{Code: domain.CodeBusy}
+		case verdict.Outcome == domain.SoldOut && several(&sale):
+			if brought := wait.bring(ctx, p, &sale, &r); brought != UnitsHere {
+				return without(brought)
+			}
+			continue
 		}
 		return p.answer(ctx, sale, req, r, verdict)
 	}

@@ -294,9 +294,7 @@ func (s *SaleReport) fromLog(b *books, selling bool) {
 			if book.key.SKU != item.SKU {
 				continue
 			}
-			item.Released += book.now.Released
-			item.Reserved += book.now.Reserved
-			item.Returned += book.now.Returned
+			book.addTo(item)
 			if selling {
 				item.Available += book.now.Left()
 			}

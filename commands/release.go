@@ -63,7 +63,11 @@ func (o *Operator) Release(ctx context.Context, r Release, actor Actor) (Release
 // add puts units on sale, in the log and then in the gate.
 func (o *Operator) add(ctx context.Context, sale FoldedSale, r Release, actor Actor) (Released, error) {
 	var done Released
-	a := added{sale: sale, sku: r.SKU, quantity: r.Quantity, actor: actor}
+	moved, err := movedInto(ctx, o.Log, &sale.Sale)
+	if err != nil {
+		return Released{}, err
+	}
+	a := added{sale: sale, sku: r.SKU, quantity: r.Quantity, actor: actor, moved: moved[r.SKU]}
 	if r.Key != "" {
 		a.id = func(stream string) uuid.UUID { return releaseID(stream, r.name()) }
 	}
@@ -78,6 +82,11 @@ func (o *Operator) add(ctx context.Context, sale FoldedSale, r Release, actor Ac
 	a.push(ctx, o.Env, o.Follow, receipt.Records)
 	if receipt.Outcome == eventstore.AlreadyThere {
 		return o.releasedBefore(ctx, a, receipt.Records)
+	}
+	if several(&sale.Sale) { // units moved meanwhile
+		if now, err := o.standing(ctx, &sale.Sale, r.SKU); err == nil {
+			return now, nil
+		}
 	}
 	return done, nil
 }
@@ -103,19 +112,37 @@ func (o *Operator) releasedBefore(ctx context.Context, a added, records []events
 	if units != a.quantity {
 		return Released{}, &domain.Problem{Code: domain.CodeIdempotencyMismatch}
 	}
-	return o.standing(ctx, a.streams())
+	return o.standing(ctx, &a.sale.Sale, a.sku)
 }
 
-// standing gives where an item stands by the log's own account.
-func (o *Operator) standing(ctx context.Context, streams []string) (Released, error) {
-	guards, err := o.Log.Guards(ctx, streams)
-	if err != nil {
-		return Released{}, fmt.Errorf("read the account of %s: %w", streams[0], err)
-	}
-	var now Released
-	for _, g := range guards {
-		now.Released += g.Released
-		now.Available += g.Left()
+// standing gives where an item stands by the log's own account. Between buckets that
+// are levelled meanwhile it is read again: the accounts count what moved into a bucket
+// as released.
+func (o *Operator) standing(ctx context.Context, sale *domain.Sale, sku string) (now Released, err error) {
+	streams := added{sale: FoldedSale{Sale: *sale}, sku: sku}.streams()
+	before, err := movedInto(ctx, o.Log, sale)
+	for range changeTries {
+		if err != nil {
+			return Released{}, err
+		}
+		guards, err := o.Log.Guards(ctx, streams)
+		if err != nil {
+			return Released{}, fmt.Errorf("read the account of %s: %w", streams[0], err)
+		}
+		now = Released{Released: -before[sku]}
+		for _, g := range guards {
+			now.Released += g.Released
+			now.Available += g.Left()
+		}
+		after, err := movedInto(ctx, o.Log, sale)
+		if err != nil {
+			return Released{}, err
+		}
+		if after[sku] == before[sku] {
+			return now, nil
+		}
+		now.Released -= after[sku] - before[sku] // the nearest that can be told of what goes on
+		before = after
 	}
 	return now, nil
 }
@@ -167,6 +194,9 @@ type added struct {
 	quantity int64
 	tranche  int // of the item's plan, from 1; 0: of none
 	actor    Actor
+	// moved is what moves brought into its buckets, which their accounts count as
+	// released.
+	moved int64
 	// id gives the id of the event in a stock stream, where saying the same again is to
 	// store nothing. Nil: each time is another one.
 	id func(stream string) uuid.UUID
@@ -188,7 +218,7 @@ func (a added) needs() eventstore.Needs {
 // group gives what is to be stored, and where the item stands then.
 func (a added) group(env *Env, look eventstore.Look) (*eventstore.Group, Released, error) {
 	streams := a.streams()
-	after := Released{Released: a.quantity, Available: a.quantity}
+	after := Released{Released: a.quantity - a.moved, Available: a.quantity}
 	group := &eventstore.Group{}
 	for b, quantity := range domain.SplitStock(a.quantity, len(streams)) {
 		guard := look.Guard(streams[b])

@@ -75,5 +75,5 @@ func (o *Operator) afterEnd(ctx context.Context, sale FoldedSale, r Release, b b
 	if b.refused {
 		return Released{}, &domain.Problem{Code: domain.CodeBelowReserved}
 	}
-	return o.standing(ctx, added{sale: sale, sku: r.SKU}.streams())
+	return o.standing(ctx, &sale.Sale, r.SKU)
 }

@@ -110,7 +110,7 @@ func (o *Operator) revision(ctx context.Context, sale FoldedSale, terms domain.S
 	opened := sale.OpenAt(now)
 	ev, bad := sale.Revise(terms, opened, actor.By)
 	if len(bad) == 0 && ev != nil {
-		bad = append(domain.ValidateTerms(judgedAgain(terms, opened)), notYet(terms)...)
+		bad = domain.ValidateTerms(judgedAgain(terms, opened))
 		bad = append(bad, endOf(sale, terms, now)...)
 		weak, err := o.tooWeak(ctx, sale.Sale, terms)
 		if err != nil {
@@ -196,28 +196,17 @@ func (o *Operator) record(ctx context.Context, sale FoldedSale, ev domain.Event,
 	return revised, nil
 }
 
-// withdrawnUnits gives what was withdrawn from each stock stream of a sale: the log's
-// account counts it with what was bought.
+// withdrawnUnits gives what was withdrawn and moved out of each stock stream of a sale:
+// the log's account counts it with what was bought.
 func (o *Operator) withdrawnUnits(ctx context.Context, sale string) (map[string]int64, error) {
 	units := map[string]int64{}
-	var after int64
-	for {
-		page, err := o.Log.Find(ctx, eventstore.Filter{SaleID: sale, Type: (&domain.StockWithdrawn{}).EventType()}, after, streamPage)
+	for _, kind := range []domain.Event{&domain.StockWithdrawn{}, &domain.StockMovedOut{}} {
+		err := eachOf(ctx, o.Log, sale, kind, func(r *eventstore.Record, ev domain.Event) { units[r.Stream] += domain.Account{}.Fold(ev).Reserved })
 		if err != nil {
-			return nil, fmt.Errorf("read what was withdrawn in sale %s: %w", sale, err)
-		}
-		for i := range page {
-			ev, err := decode(&page[i])
-			if err != nil {
-				return nil, err
-			}
-			units[page[i].Stream] += ev.(*domain.StockWithdrawn).Quantity
-			after = page[i].Position
-		}
-		if len(page) < streamPage {
-			return units, nil
+			return nil, err
 		}
 	}
+	return units, nil
 }
 
 // letGo takes holds away that came to nothing. What stays the lane keeper takes

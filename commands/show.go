@@ -30,6 +30,7 @@ type Shower struct {
 	Sales *Sales
 	Gate  interface {
 		Peek(ctx context.Context, place domain.Place, skus []string) (Peeked, error)
+		Levels
 	}
 	Guards interface {
 		Guards(ctx context.Context, streams []string) ([]eventstore.Guard, error)
@@ -160,27 +161,53 @@ func (a SaleAnswer) Pauses() []domain.PauseReason {
 	return pauses
 }
 
-// ask sums what the gate has left over the buckets.
+// ask asks what the gate has left.
 func (s *Shower) ask(ctx context.Context, sale domain.Sale) (saleLook, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookBudget)
 	defer cancel()
+	if several(&sale) {
+		return s.askAll(ctx, sale)
+	}
 	skus := sale.SKUs()
-	left := make([]int64, len(skus))
 	look := saleLook{soldOut: map[string]bool{}}
 	for _, place := range Places(s.Env.Store, sale) {
 		seen, err := s.Gate.Peek(ctx, place, skus)
 		if err != nil {
 			return saleLook{}, err
 		}
-		if !seen.Lane.Selling() || seen.Sale.State != HashOpen {
-			look.paused = true
-		}
+		look.paused = !seen.Lane.Selling() || seen.Sale.State != HashOpen
 		for i, stock := range seen.Stocks {
+			look.soldOut[skus[i]] = !look.paused && stock.Available <= 0
+		}
+	}
+	return look, nil
+}
+
+// askAll sums over several buckets. Where nothing lies in any, units may be on their way
+// between two: then the log still has them.
+func (s *Shower) askAll(ctx context.Context, sale domain.Sale) (saleLook, error) {
+	skus := sale.SKUs()
+	levels, err := s.Gate.Levels(ctx, Places(s.Env.Store, sale), skus)
+	if err != nil {
+		return saleLook{}, err
+	}
+	look := saleLook{soldOut: map[string]bool{}}
+	left := make([]int64, len(skus))
+	for _, level := range levels {
+		if !level.Selling {
+			look.paused = true
+			continue
+		}
+		for i, stock := range level.Stocks {
 			left[i] += max(stock.Available, 0)
 		}
 	}
+	if look.paused || slices.Min(left) > 0 {
+		return look, nil
+	}
+	log := s.fromGuards(ctx, sale)
 	for i, sku := range skus {
-		look.soldOut[sku] = !look.paused && left[i] == 0
+		look.soldOut[sku] = left[i] == 0 && log.soldOut[sku]
 	}
 	return look, nil
 }
@@ -202,7 +229,7 @@ func (s *Shower) fromGuards(ctx context.Context, sale domain.Sale) saleLook {
 		for _, g := range guards {
 			left += g.Left()
 		}
-		look.soldOut[sku] = left == 0
+		look.soldOut[sku] = left <= 0
 	}
 	return look
 }

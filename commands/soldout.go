@@ -78,7 +78,7 @@ func (m *shortMarks) drop(sale string, lines []domain.Line) {
 }
 
 // soldOut tells whether a purchase of what ran short is still sold out, by a look at
-// the gate that began after the purchase arrived. Who may not buy for a reason that
+// the gate that began after the purchase arrived; of several buckets, at all of them. Who may not buy for a reason that
 // is told before sold out is left to the gate. The error is a *domain.Problem.
 func (p *Purchaser) soldOut(ctx context.Context, sale *FoldedSale, req *PurchaseRequest) (bool, error) {
 	if p.opts.Shortages == nil || sale.Gateless() || !p.short.any(sale.ID, req.Lines) {
@@ -99,5 +99,15 @@ func (p *Purchaser) soldOut(ctx context.Context, sale *FoldedSale, req *Purchase
 		p.env.Log.Warn("gate did not answer", "trace_id", req.TraceID, "buyer_id", req.Buyer, "sale_id", req.Sale, "error", err)
 		return false, &domain.Problem{Code: domain.CodeBusy}
 	}
-	return sold, nil
+	if !sold || !several(&sale.Sale) {
+		return sold, nil
+	}
+	var wait bringing
+	switch wait.bring(ctx, p, &sale.Sale, &r) {
+	case UnitsNone:
+		return true, nil
+	case UnitsHere:
+		return false, nil
+	}
+	return false, &domain.Problem{Code: domain.CodeBusy}
 }

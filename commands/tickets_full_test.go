@@ -13,6 +13,7 @@ import (
 
 // paperBook is a book of tickets in memory that counts who asks it.
 type paperBook struct {
+	movesLog // of sales of one bucket, which have none
 	now      func() time.Time
 	begun    time.Time
 	holders  map[string]time.Time

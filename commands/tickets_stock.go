@@ -13,6 +13,7 @@ import (
 // TicketGuards tells what was put on sale of each stock.
 type TicketGuards interface {
 	Guards(ctx context.Context, streams []string) ([]eventstore.Guard, error)
+	movesLog
 }
 
 // releasedFresh is for how long what was released is not asked again: a crowd that
@@ -51,7 +52,14 @@ func (t *Tickets) most(ctx context.Context, sale domain.Sale) (int64, error) {
 		if err != nil {
 			return 0, fmt.Errorf("read what was released in sale %s: %w", sale.ID, err)
 		}
+		moved, err := movedInto(ctx, t.Guards, &sale)
+		if err != nil {
+			return 0, err
+		}
 		var units int64
+		for _, into := range moved {
+			units -= into
+		}
 		for _, g := range guards {
 			units += g.Released
 		}

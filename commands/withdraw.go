@@ -20,7 +20,8 @@ const (
 // journal, in one step, and what the recorder makes of it is waited for. Fewer units
 // left are below_reserved. Where it cannot be found out in time what became of it,
 // the problem is busy: the same again under the same key finds it out and takes
-// nothing more. A sale of several buckets is not served by this version.
+// nothing more. All units of a withdrawal leave one bucket, the first: where that has too
+// few, those of others are brought to it before.
 func (o *Operator) withdraw(ctx context.Context, sale FoldedSale, r Release, actor Actor) (Released, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), withdrawBudget)
 	defer cancel()
@@ -41,13 +42,18 @@ func (o *Operator) withdraw(ctx context.Context, sale FoldedSale, r Release, act
 			return Released{}, fmt.Errorf("withdraw %d of %s in sale %s: %w", w.Quantity, w.SKU, sale.ID, err)
 		case v.Outcome == WithdrawNotReady:
 			return Released{}, &domain.Problem{Code: domain.CodeNotReady}
+		case v.Outcome == WithdrawShort && several(&sale.Sale):
+			if err := o.gather(ctx, &sale.Sale, w); err != nil {
+				return Released{}, err
+			}
+			continue
 		case v.Outcome != WithdrawTaken:
 			return Released{}, &domain.Problem{Code: domain.CodeBelowReserved}
 		case v.Quantity != w.Quantity:
 			return Released{}, &domain.Problem{Code: domain.CodeIdempotencyMismatch}
 		}
 		o.Env.step("operator.after-withdrawal")
-		done, recorded, err := o.withdrawn(ctx, w, v)
+		done, recorded, err := o.withdrawn(ctx, &sale.Sale, w, v)
 		if err != nil || recorded {
 			return done, err
 		}
@@ -55,9 +61,31 @@ func (o *Operator) withdraw(ctx context.Context, sale FoldedSale, r Release, act
 	}
 }
 
+// gather brings units of other buckets to that of a withdrawal. Fewer in all, by the
+// log's account or a look at all buckets, are below_reserved.
+func (o *Operator) gather(ctx context.Context, sale *domain.Sale, w Withdrawal) error {
+	busy := &domain.Problem{Code: domain.CodeBusy}
+	now, err := o.standing(ctx, sale, w.SKU)
+	switch {
+	case ctx.Err() != nil || errors.Is(err, eventstore.ErrUnavailable) || o.Buckets == nil:
+		return busy
+	case err != nil:
+		return err
+	case now.Available < w.Quantity:
+		return &domain.Problem{Code: domain.CodeBelowReserved}
+	}
+	switch o.Buckets.Bring(ctx, sale, w.Place.Bucket, []domain.Line{{SKU: w.SKU, Quantity: w.Quantity}}) {
+	case UnitsNone:
+		return &domain.Problem{Code: domain.CodeBelowReserved}
+	case UnitsAway:
+		return busy
+	}
+	return nil
+}
+
 // withdrawn waits until the log has what the gate had written, and answers by both.
 // recorded is false where the lane's epoch ended before.
-func (o *Operator) withdrawn(ctx context.Context, w Withdrawal, v WithdrawVerdict) (done Released, recorded bool, err error) {
+func (o *Operator) withdrawn(ctx context.Context, sale *domain.Sale, w Withdrawal, v WithdrawVerdict) (done Released, recorded bool, err error) {
 	for {
 		cursors, err := o.Log.Cursors(ctx, []int{w.Place.Lane()})
 		switch {
@@ -68,7 +96,7 @@ func (o *Operator) withdrawn(ctx context.Context, w Withdrawal, v WithdrawVerdic
 		case cursors[0].Epoch > v.Epoch:
 			return done, false, nil
 		case cursors[0].Epoch == v.Epoch && cursors[0].N >= v.N:
-			return o.settleWithdrawal(ctx, w)
+			return o.settleWithdrawal(ctx, sale, w)
 		}
 		pause(ctx, withdrawPause)
 	}
@@ -76,7 +104,7 @@ func (o *Operator) withdrawn(ctx context.Context, w Withdrawal, v WithdrawVerdic
 
 // settleWithdrawal answers a withdrawal that was recorded: the log may have refused
 // it, then the gate has its units back.
-func (o *Operator) settleWithdrawal(ctx context.Context, w Withdrawal) (done Released, recorded bool, err error) {
+func (o *Operator) settleWithdrawal(ctx context.Context, sale *domain.Sale, w Withdrawal) (done Released, recorded bool, err error) {
 	if _, err := o.Follow.CatchUpStock(ctx, w.Place, w.SKU); err != nil {
 		return done, false, o.askAgain(w, err)
 	}
@@ -89,10 +117,12 @@ func (o *Operator) settleWithdrawal(ctx context.Context, w Withdrawal) (done Rel
 	case v.Outcome != WithdrawTaken:
 		return done, false, nil
 	}
-	if done, err = o.standing(ctx, []string{domain.StockStream(w.Place.Sale, w.SKU, w.Place.Bucket)}); err != nil {
+	if done, err = o.standing(ctx, sale, w.SKU); err != nil {
 		return done, false, o.askAgain(w, err)
 	}
-	done.Available = v.Available
+	if !several(sale) {
+		done.Available = v.Available
+	}
 	return done, true, nil
 }
 

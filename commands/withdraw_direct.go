@@ -49,7 +49,7 @@ func (o *Operator) withdrawDirect(ctx context.Context, w Withdrawal) (Released, 
 	if e, ok := ev.(*domain.StockWithdrawn); !ok || e.Quantity != w.Quantity {
 		return Released{}, &domain.Problem{Code: domain.CodeIdempotencyMismatch}
 	}
-	return o.standing(ctx, []string{stream})
+	return o.standing(ctx, &domain.Sale{ID: w.Place.Sale}, w.SKU) // of one bucket
 }
 
 // withdrawnBefore finds the withdrawal of an id in a stock stream, none where there is

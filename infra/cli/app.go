@@ -51,6 +51,7 @@ type app struct {
 	progress     projections.Progress
 	keeper       *commands.Keeper
 	follower     *commands.Follower
+	leveller     *commands.Leveller
 	finder       *commands.Finder
 	orders       *commands.Orders
 	kept         *commands.Kept
@@ -183,9 +184,10 @@ func (a *app) assemble() error {
 	a.follower.Gateless = a.sales.Gateless
 	a.keeper = commands.NewKeeper(a.env, a.sales, a.gate, a.sink, a.follower, a.locks(),
 		commands.KeeperOptions{Alarm: a.alarm, Broken: a.hurryDriftWatch})
+	a.leveller = a.newLeveller()
 	lost := &commands.Lost{Env: a.env, Gate: inside, Log: a.sink}
 	a.kept = commands.NewKept(a.env, inside, a.sink, lost)
-	a.kept.Sales = a.sales
+	a.kept.Sales, a.kept.Buckets = a.sales, a.leveller
 	a.kept.Promises = &commands.Promises{Env: a.env, Sales: a.sales, Gate: a.gate, Log: a.sink, Follow: a.follower}
 	a.finder = &commands.Finder{
 		Env: a.env, View: a.sale.database, Changes: a.projector.Changes(), Log: a.sale.database, Gate: buyers, Journal: a.gate, Lost: lost, Holds: a.kept.Holds,
@@ -202,7 +204,7 @@ func (a *app) assemble() error {
 	a.queue = &commands.Queue{Env: a.env, Journal: a.gate, Log: a.sink, Kept: a.kept, Alarm: a.alarm}
 	a.closer = newCloser(a.env, a.sink, a.uuid, a.settings)
 	a.shower = &commands.Shower{Env: a.env, Sales: a.sales, Gate: a.sale.gate, Guards: a.sale.database}
-	a.operator = &commands.Operator{Env: a.env, Sales: a.sales, Log: a.sink, Gate: a.gate, Follow: a.follower, Preheat: a.keeper.Preheat, Strengths: a.gate}
+	a.operator = &commands.Operator{Env: a.env, Sales: a.sales, Log: a.sink, Gate: a.gate, Follow: a.follower, Buckets: a.leveller, Preheat: a.keeper.Preheat, Strengths: a.gate}
 	a.switches = a.newSwitchboard()
 	a.reconciler = &commands.Reconciler{Env: a.env, Sales: a.sales, Log: a.sink, Gate: a.gate, Views: a.views}
 	a.repairer = a.newRepairer()

@@ -117,6 +117,7 @@ func (a *app) parts(ctx context.Context, r roles, f front) ([]lifecycle.Entry, e
 	if r.any(roleScheduler) {
 		add("expiry", a.expire)
 		add("tranches", a.releaseTranches)
+		add("levelling", a.level)
 		add("preheat", a.watchOpenings)
 		add("acknowledgement", a.watchStrength)
 		if a.settings.CleanupAfter > 0 {

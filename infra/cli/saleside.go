@@ -83,7 +83,7 @@ func (s *saleSide) admit(a *app) (err error) {
 func (a *app) purchaserOptions() commands.PurchaserOptions {
 	d := a.settings.Deadlines
 	return commands.PurchaserOptions{GateBudget: d.Gate, DirectBudget: d.Gate + d.Spare()/2, ResolveBudget: d.Spare(), FindBudget: d.Statement, Members: a.knownMembers, Holders: a.tickets, Tally: a.tally,
-		Clock: a.clock, Shortages: a.sale.gate, Placed: a.placed, OnKnown: a.metrics.Known}
+		Clock: a.clock, Shortages: a.sale.gate, Buckets: a.leveller, BringBudget: d.Spare(), Placed: a.placed, OnKnown: a.metrics.Known}
 }
 
 // callTimeout ends a call of many purchases a little before those who wait for it

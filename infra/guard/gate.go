@@ -33,21 +33,24 @@ type Gate struct {
 	gate    commands.Gate
 	peek    Peeker
 	short   commands.Shortages
+	levels  commands.Levels
 	observe func(took time.Duration)
 }
 
 var (
 	_ commands.Gate      = (*Gate)(nil)
 	_ commands.Shortages = (*Gate)(nil)
+	_ commands.Levels    = (*Gate)(nil)
 )
 
 // NewGate guards a gate. observe is told how long each Reserve took.
 func NewGate(gate interface {
 	commands.Gate
 	commands.Shortages
+	commands.Levels
 	Peeker
 }, log *slog.Logger, observe func(took time.Duration)) *Gate {
-	return &Gate{log: log, breakers: map[string]*Breaker{}, gate: gate, peek: gate, short: gate, observe: observe}
+	return &Gate{log: log, breakers: map[string]*Breaker{}, gate: gate, peek: gate, short: gate, levels: gate, observe: observe}
 }
 
 // breaker gives the breaker of the server that a lane lives on.

@@ -56,6 +56,10 @@ func (s *stub) SoldOut(context.Context, commands.Reservation) (bool, error) {
 	return true, s.now()
 }
 
+func (s *stub) Levels(context.Context, []domain.Place, []string) ([]commands.BucketLevel, error) {
+	return nil, s.now()
+}
+
 func (s *stub) Peek(context.Context, domain.Place, []string) (commands.Peeked, error) {
 	return commands.Peeked{}, s.now()
 }

@@ -60,6 +60,7 @@ type Metrics struct {
 	books    booksSide
 	preheat  preheatSide
 	tranches trancheSide
+	moved    moveSide
 	limits   limitSide
 	lanes    *prometheus.GaugeVec
 	kept     prometheus.Gauge
@@ -126,6 +127,7 @@ func (m *Metrics) following(f factory) {
 	m.books = newBooksSide(f)
 	m.preheat = newPreheatSide(f)
 	m.tranches = newTrancheSide(f)
+	m.moved = newMoveSide(f)
 	m.limits = newLimitSide(f)
 	m.lanes = f.gauges("lanes", "Lanes of the gate by state.", "state")
 	m.queuedOrders = f.gauge("queued_orders", "Accepted purchases that the log has not decided; estimated where many journal entries wait.")

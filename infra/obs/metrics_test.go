@@ -59,6 +59,7 @@ func TestEveryFamilyIsThereFromTheStartAtZero(t *testing.T) {
 		`seckill_projection_position{projection="order_view"}`, `seckill_projection_lag_events{projection="order_view"}`,
 		`seckill_lanes{state="selling"}`, `seckill_lanes{state="closed"}`, `seckill_lanes{state="missing"}`, `seckill_kept_purchases`,
 		`seckill_tranches_released_total`, `seckill_tranche_late_seconds`,
+		`seckill_bucket_moves_total`, `seckill_bucket_moved_units_total`, `seckill_bucket_looks_total`, `seckill_bucket_units_in_flight`,
 		`seckill_orders_expired_total`, `seckill_orders_overdue_seconds`,
 		`seckill_limited_total{endpoint="purchases"}`, `seckill_endpoint_full_total{endpoint="purchases"}`, `seckill_limit_store_up`,
 		`seckill_limited_buyers`, `seckill_limit_store_calls_total`, `seckill_limit_store_attempts_total`,

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -68,6 +69,7 @@ type Node struct {
 	Purchaser  *commands.Purchaser
 	Clock      *commands.GateClock
 	Known      counts // answers without the gate's Reserve, by kind
+	Moved      moves  // between buckets, by this node
 	Finder     *commands.Finder
 	Orders     *commands.Orders
 	Views      *cli.Views
@@ -77,6 +79,7 @@ type Node struct {
 	Operator   *commands.Operator
 	Keeper     *commands.Keeper
 	Follower   *commands.Follower
+	Leveller   *commands.Leveller
 	Reconciler *commands.Reconciler
 	Repairer   *commands.Repairer
 	Projector  *projections.Projector
@@ -106,6 +109,14 @@ func (c *counts) of(kind string) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.n[kind]
+}
+
+// moves counts moves between buckets and their units.
+type moves struct{ count, units atomic.Int64 }
+
+func (m *moves) add(units int64) {
+	m.count.Add(1)
+	m.units.Add(units)
 }
 
 // Alarms collects what was raised.
@@ -187,7 +198,8 @@ func (n *Node) assemble(t testing.TB, pool *pgxpool.Pool, r *Rig, opts NodeOptio
 	n.Follower.Gateless = n.Sales.Gateless
 	n.Lost = &commands.Lost{Env: n.Env, Gate: judges, Log: n.Store}
 	n.Kept = commands.NewKept(n.Env, judges, n.Store, n.Lost)
-	n.Kept.Sales = n.Sales
+	n.Leveller = commands.NewLeveller(n.Env, n.Gate, n.Store, n.Follower, commands.LevellerOptions{OnMove: n.Moved.add})
+	n.Kept.Sales, n.Kept.Buckets = n.Sales, n.Leveller
 	n.Kept.Promises = &commands.Promises{Env: n.Env, Sales: n.Sales, Gate: n.Gate, Log: n.Store, Follow: n.Follower}
 	n.Finder = &commands.Finder{
 		Env: n.Env, View: views, Changes: n.Projector.Changes(), Log: n.Store, Gate: judges, Journal: n.Gate, Lost: n.Lost, Holds: n.Kept.Holds,
@@ -196,11 +208,11 @@ func (n *Node) assemble(t testing.TB, pool *pgxpool.Pool, r *Rig, opts NodeOptio
 	n.Orders = &commands.Orders{Env: n.Env, Log: n.Store, Follow: n.Follower, Finder: n.Finder}
 	n.Awaited = commands.NewPlaced(n.Env, n.Store, commands.PlacedOptions{})
 	n.Purchaser = commands.NewPurchaser(n.Env, n.Sales, judges, n.Finder, n.Kept, commands.PurchaserOptions{
-		Clock: n.Clock, Shortages: n.Gate, OnKnown: n.Known.add, Placed: n.Awaited,
+		Clock: n.Clock, Shortages: n.Gate, Buckets: n.Leveller, BringBudget: time.Second, OnKnown: n.Known.add, Placed: n.Awaited,
 	})
 	n.Keeper = commands.NewKeeper(n.Env, n.Sales, n.Gate, n.Store, n.Follower,
 		cli.Locks{Pool: pool, Namespace: r.Namespace}, commands.KeeperOptions{Alarm: n.Alarms.Raise, Broken: n.hurry})
-	n.Operator = &commands.Operator{Env: n.Env, Sales: n.Sales, Log: n.Store, Gate: n.Gate, Follow: n.Follower, Preheat: n.Keeper.Preheat, Strengths: n.Gate}
+	n.Operator = &commands.Operator{Env: n.Env, Sales: n.Sales, Log: n.Store, Gate: n.Gate, Follow: n.Follower, Buckets: n.Leveller, Preheat: n.Keeper.Preheat, Strengths: n.Gate}
 	n.Reconciler = &commands.Reconciler{Env: n.Env, Sales: n.Sales, Log: n.Store, Gate: n.Gate, Views: views}
 	n.Repairer = n.newRepairer(pool, r, source)
 
@@ -232,6 +244,7 @@ func (n *Node) run(t testing.TB, pool *pgxpool.Pool, parts []func(context.Contex
 	n.stop = func() {
 		once.Do(func() {
 			cancel()
+			n.Leveller.Close()
 			running.Wait()
 			closing, done := context.WithTimeout(context.Background(), 10*time.Second)
 			defer done()
