@@ -36,7 +36,7 @@ type checkView struct {
 type readyView struct {
 	Ready  bool        `json:"ready"`
 	Status string      `json:"status,omitempty" enum:"ready" doc:"Left out, as all that follows, for who is no operator: see the description"`
-	Checks []checkView `json:"checks,omitzero" nullable:"false" doc:"What was asked, by the roles of the process: event_store and log_tables always; gate; projections where it folds them; tokens where their keys are fetched; recorder, relay and public_relay where it does not serve the API"`
+	Checks []checkView `json:"checks,omitzero" nullable:"false" doc:"What was asked, by the roles of the process: event_store and log_tables always; gate; projections where it folds them; tokens where their keys are fetched; recorder, relay, public_relay and scheduler where it does not serve the API"`
 	// Switches are those that are on everywhere: they are no fault of this node.
 	Switches []domain.SwitchName `json:"switches,omitzero" nullable:"false" doc:"Those that are on everywhere, which is no fault of this node"`
 	// Switched says who turned them, when and why, where only operators read it.

@@ -84,12 +84,15 @@ func (a *app) newCleanup() *commands.Cleanup {
 	return list
 }
 
+// cleanupLead is the leader lock of cleaning up what ended long ago.
+const cleanupLead = "cleanup"
+
 // cleanUpOld cleans up what ended long ago, whenever this process leads that,
 // until ctx ends.
 func (a *app) cleanUpOld(ctx context.Context) error {
 	for ctx.Err() == nil {
 		auto := &commands.AutoCleanup{Env: a.env, Sales: a.sales, After: a.settings.CleanupAfter, Clean: a.cleanup.Clean}
-		if err := a.locks().lead(ctx, "cleanup", auto.Run); err != nil && ctx.Err() == nil {
+		if err := a.locks().lead(ctx, cleanupLead, auto.Run); err != nil && ctx.Err() == nil {
 			a.log.Warn("ended sales not cleaned up; tried again", "error", err)
 		}
 		select {

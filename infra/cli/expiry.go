@@ -8,11 +8,14 @@ import (
 	"seckill/projections"
 )
 
+// expiryLead is the leader lock of the sweeps over due orders.
+const expiryLead = "expiry"
+
 // expire runs the sweeps over due orders whenever this process leads them, until
 // ctx ends.
 func (a *app) expire(ctx context.Context) error {
 	for ctx.Err() == nil {
-		err := a.locks().lead(ctx, "expiry", a.newExpirer().Run)
+		err := a.locks().lead(ctx, expiryLead, a.newExpirer().Run)
 		if err != nil && ctx.Err() == nil {
 			a.log.Warn("due orders not swept; tried again", "error", err)
 		}

@@ -22,11 +22,14 @@ func (a *app) newLeveller() *commands.Leveller {
 	return l
 }
 
+// levelLead is the leader lock of levelling.
+const levelLead = "level"
+
 // level keeps the buckets of open sales level whenever this process leads in it, until
 // ctx ends.
 func (a *app) level(ctx context.Context) error {
 	for ctx.Err() == nil {
-		err := a.locks().lead(ctx, "level", func(ctx context.Context) error { return a.leveller.Sweep(ctx, a.sales) })
+		err := a.locks().lead(ctx, levelLead, func(ctx context.Context) error { return a.leveller.Sweep(ctx, a.sales) })
 		if err != nil && ctx.Err() == nil {
 			a.log.Warn("buckets not levelled; tried again", "error", err)
 		}

@@ -91,19 +91,8 @@ func (a *app) parts(ctx context.Context, r roles, f front) ([]lifecycle.Entry, e
 		entries = append(entries, lifecycle.Entry{Name: "consumers", Part: consumers})
 	}
 	if r.any(roleRelay) {
-		relay, err := a.relay(carrier)
-		if err != nil {
+		if err := a.publish(carrier, add); err != nil {
 			return nil, err
-		}
-		add("relay", relay.Run)
-		a.worker("relay", publishes(relay))
-		public, err := a.publicRelay()
-		if err != nil {
-			return nil, err
-		}
-		if public != nil {
-			add("public relay", public.Run)
-			a.worker("public_relay", publishes(public))
 		}
 	}
 	if r.any(roleRecorder) {
@@ -115,35 +104,15 @@ func (a *app) parts(ctx context.Context, r roles, f front) ([]lifecycle.Entry, e
 		add("lane keeper", a.keeper.Run)
 	}
 	if r.any(roleScheduler) {
-		add("expiry", a.expire)
-		add("tranches", a.releaseTranches)
-		add("levelling", a.level)
-		add("preheat", a.watchOpenings)
-		add("acknowledgement", a.watchStrength)
-		if a.settings.CleanupAfter > 0 {
-			add("clean-up", a.cleanUpOld)
-		}
-		if a.settings.ReconcileEvery > 0 {
-			add("drift watch", a.watchDrift)
-		}
-		sealing, err := a.newSealing(ctx)
-		if err != nil {
+		if err := a.schedule(ctx, add); err != nil {
 			return nil, err
 		}
-		add("seal exporter", sealing.sealer.RunExport) // which stops after the sealer
-		add("sealer", sealing.seal(a))
 	}
 	add("sampler", a.sample)
 	add("switches", a.switches.Run)
 	if r.any(roleAPI) {
-		add("clock of the gate", a.clock.Run)
 		entries = append(entries, lifecycle.Entry{Name: "acknowledgements", Part: a.keeping()})
-		add("records waited for", a.placed.Run)
-		add("tally", a.tally.Run)
-		add("member lists", a.knownMembers.Run)
-		add("full books of tickets", a.tickets.Run)
-		add("proof of work of nodes", a.watchTicketWork)
-		if a.limits, err = a.newLimits(ctx); err != nil {
+		if err := a.answer(ctx, add); err != nil {
 			return nil, err
 		}
 	}
@@ -154,6 +123,69 @@ func (a *app) parts(ctx context.Context, r roles, f front) ([]lifecycle.Entry, e
 	serving := newWeb(server, f)
 	serving.drainFor = a.settings.DrainFor
 	return append(entries, lifecycle.Entry{Name: "HTTP server", Part: serving, StopWithin: 20*time.Second + serving.drainFor}), nil
+}
+
+// adder adds a part that runs until it is stopped.
+type adder func(name string, run func(context.Context) error)
+
+// publish adds the relays.
+func (a *app) publish(c carrier, add adder) error {
+	relay, err := a.relay(c)
+	if err != nil {
+		return err
+	}
+	add("relay", relay.Run)
+	a.worker("relay", publishes(relay))
+	public, err := a.publicRelay()
+	if err != nil || public == nil {
+		return err
+	}
+	add("public relay", public.Run)
+	a.worker("public_relay", publishes(public))
+	return nil
+}
+
+// schedule adds what the role scheduler does. Each task is led by one process; its
+// check is whether somebody leads each.
+func (a *app) schedule(ctx context.Context, add adder) error {
+	var tasks []string
+	task := func(lead string, run func(context.Context) error) {
+		add(lead, run)
+		tasks = append(tasks, lead)
+	}
+	task(expiryLead, a.expire)
+	task(tranchesLead, a.releaseTranches)
+	task(levelLead, a.level)
+	task(preheatLead, a.watchOpenings)
+	task(strengthLead, a.watchStrength)
+	if a.settings.CleanupAfter > 0 {
+		task(cleanupLead, a.cleanUpOld)
+	}
+	if a.settings.ReconcileEvery > 0 {
+		task(reconcileLead, a.watchDrift)
+	}
+	sealing, err := a.newSealing(ctx)
+	if err != nil {
+		return err
+	}
+	add("seal exporter", sealing.sealer.RunExport) // which stops after the sealer
+	task(sealLead, sealing.seal(a))
+	a.worker("scheduler", a.led(tasks))
+	return nil
+}
+
+// answer adds what the role api needs beside the HTTP server.
+func (a *app) answer(ctx context.Context, add adder) (err error) {
+	add("clock of the gate", a.clock.Run)
+	add("records waited for", a.placed.Run)
+	add("tally", a.tally.Run)
+	add("member lists", a.knownMembers.Run)
+	add("full books of tickets", a.tickets.Run)
+	add("proof of work of nodes", a.watchTicketWork)
+	if a.limits, err = a.newLimits(ctx); err != nil {
+		return err
+	}
+	return nil
 }
 
 func (a *app) consumers(c carrier) (*subscribed, error) {

@@ -75,6 +75,9 @@ func (a *app) newPreheats() *commands.Preheats {
 	return &commands.Preheats{Env: a.env, Sales: a.sales, Log: a.sink, Gate: a.gate, Preheat: a.keeper.Preheat, Operator: a.operator, Members: a.knownMembers, Tickets: a.tickets}
 }
 
+// preheatLead is the leader lock of preheating sales that are about to open.
+const preheatLead = "preheat"
+
 // watchOpenings preheats sales that are about to open whenever this process leads
 // that, until ctx ends.
 func (a *app) watchOpenings(ctx context.Context) error {
@@ -83,7 +86,7 @@ func (a *app) watchOpenings(ctx context.Context) error {
 			Env: a.env, Sales: a.sales, Full: a.preheats.Full, Verify: a.preheats.Verify, Alarm: a.alarm,
 			Told: func(d commands.PreheatDone) { a.metrics.Preheated(d.Step, d.Result, d.Differences) },
 		}
-		err := a.locks().lead(ctx, "preheat", watch.Run)
+		err := a.locks().lead(ctx, preheatLead, watch.Run)
 		if err != nil && ctx.Err() == nil {
 			a.log.Warn("sales not preheated; tried again", "error", err)
 		}
@@ -95,12 +98,15 @@ func (a *app) watchOpenings(ctx context.Context) error {
 	return nil
 }
 
+// strengthLead is the leader lock of watching what the gate's server gives.
+const strengthLead = "acknowledgement"
+
 // watchStrength compares what sales ask of the gate's server with what it gives
 // whenever this process leads that, until ctx ends.
 func (a *app) watchStrength(ctx context.Context) error {
 	for ctx.Err() == nil {
 		watch := &commands.StrengthWatch{Env: a.env, Sales: a.sales, Gate: a.gate, Operator: a.operator, Alarm: a.alarm}
-		err := a.locks().lead(ctx, "acknowledgement", watch.Run)
+		err := a.locks().lead(ctx, strengthLead, watch.Run)
 		if err != nil && ctx.Err() == nil {
 			a.log.Warn("what the gate's server gives is not watched; tried again", "error", err)
 		}

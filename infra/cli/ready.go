@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"seckill/api"
 	"seckill/infra/bus"
+	"seckill/infra/pg"
 )
 
 // maxStale is for how long the core projections may leave an event unapplied
@@ -56,6 +58,27 @@ func (a *app) projected(ctx context.Context) error {
 // worker names a part among the checks of a process without the api role.
 func (a *app) worker(name string, ready func(context.Context) error) {
 	a.working = append(a.working, api.Check{Name: name, Ready: ready})
+}
+
+// led tells which of some tasks nobody leads, here or elsewhere. For a moment that is
+// so whenever one that led dies.
+func (a *app) led(tasks []string) func(context.Context) error {
+	return func(ctx context.Context) error {
+		var nobody []string
+		for _, task := range tasks {
+			held, err := pg.NewLeader(a.pool, a.settings.Namespace, task).Held(ctx)
+			if err != nil {
+				return err
+			}
+			if !held {
+				nobody = append(nobody, task)
+			}
+		}
+		if len(nobody) > 0 {
+			return fmt.Errorf("nobody leads %s", strings.Join(nobody, ", "))
+		}
+		return nil
+	}
 }
 
 // publishes tells why a relay does not get on. One that waits for the lead is well.

@@ -7,6 +7,9 @@ import (
 	"seckill/commands"
 )
 
+// tranchesLead is the leader lock of releasing later parts of stocks.
+const tranchesLead = "tranches"
+
 // releaseTranches releases the later parts of stocks whenever this process leads
 // that, until ctx ends.
 func (a *app) releaseTranches(ctx context.Context) error {
@@ -14,7 +17,7 @@ func (a *app) releaseTranches(ctx context.Context) error {
 		tranches := commands.NewTranches(a.env, a.sales, a.sink, a.follower, commands.TrancheOptions{
 			Released: a.metrics.TrancheReleased, Alarm: a.alarm,
 		})
-		err := a.locks().lead(ctx, "tranches", tranches.Run)
+		err := a.locks().lead(ctx, tranchesLead, tranches.Run)
 		if err != nil && ctx.Err() == nil {
 			a.log.Warn("tranches not released; tried again", "error", err)
 		}

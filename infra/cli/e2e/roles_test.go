@@ -22,6 +22,7 @@ type fleet struct {
 // and schedule, on a Redis Cluster and Kafka.
 func newFleet(t *testing.T) (*Rig, *fleet) {
 	t.Helper()
+	Binary(t)
 	pool, url, namespace := pgtest.New(t)
 	cluster := testenv.PrivateRedisCluster(t, 0)
 	r := &Rig{Pool: pool, URL: url, Namespace: namespace, Redis: &testenv.RedisServer{URL: cluster.URL}}
@@ -106,7 +107,7 @@ func (f *fleet) tellsItsRoles(t *testing.T) {
 	t.Helper()
 	for c, want := range map[*Child]string{
 		f.apis[0]: "event_store log_tables gate", f.recorders[0]: "event_store log_tables gate recorder",
-		f.projectors[0]: "event_store log_tables projections", f.backs[0]: "event_store log_tables gate relay",
+		f.projectors[0]: "event_store log_tables projections", f.backs[0]: "event_store log_tables gate relay scheduler",
 	} {
 		answer, err := NewClient(c.URL).Call(http.MethodGet, "/readyz", "", "", nil)
 		if err != nil {
