@@ -1,6 +1,6 @@
 # What people and CI run. Every target works on a clean checkout.
 .DEFAULT_GOAL := build
-.PHONY: build demo test lint unit race fuzz bench bench-rebuild bench-rehydrate accounts reconcile-soak overload crowd refusals bench-gate bench-sales bench-recorders cases tools broker kafka
+.PHONY: build demo test lint unit race fuzz bench bench-rebuild bench-rehydrate accounts reconcile-soak buckets-soak overload crowd refusals bench-gate bench-sales bench-recorders cases tools broker kafka
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -65,6 +65,12 @@ RUNS ?= 1000
 reconcile-soak: tools ## RUNS reconciliations while everything happens to a sale at full rate: none may find anything
 	go test -count=1 -timeout 180m ./infra/cli/e2e -run '^TestReconciliationUnderFullLoadFindsNothing$$' -v \
 		-args -reconcile.runs $(RUNS) -reconcile.stock 5000
+
+buckets-soak: RUNS = 100
+buckets-soak: STOCK = 10000
+buckets-soak: tools ## RUNS sales of STOCK units in 16 buckets to the buyers of two, processes killed: exactly STOCK are sold
+	go test -count=1 -timeout 600m ./infra/cli/e2e -run '^TestEveryUnitOfManyBucketsIsSoldAlthoughProcessesAreKilled$$' -v \
+		-args -buckets.runs $(RUNS) -buckets.stock $(STOCK) -buckets.of 16
 
 overload: tools ## ten times what a node takes, for 30 s: refused in time, bounded memory, well within 2 s; wants a machine that does nothing else
 	go test -count=1 -timeout 45m ./infra/cli/e2e -run '^TestANodeThatIsOfferedTenTimes' -v -args -overload.for 30s -overload.strict $(ARGS)

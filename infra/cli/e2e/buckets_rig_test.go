@@ -125,3 +125,21 @@ func (n *Node) movesOf(t testing.TB, sale string) (out, in, refused int, units i
 		}
 	}
 }
+
+// lanesOf gives the lane of one bucket of a sale, or those of the others that are not
+// the same.
+func lanesOf(n *Node, sale string, of, bucket int, others bool) []int {
+	own := domain.Place{Store: n.Env.Store, Sale: sale, Bucket: bucket}.Lane()
+	if !others {
+		return []int{own}
+	}
+	seen := map[int]bool{own: true}
+	var lanes []int
+	for b := range of {
+		if lane := (domain.Place{Store: n.Env.Store, Sale: sale, Bucket: b}).Lane(); !seen[lane] {
+			seen[lane] = true
+			lanes = append(lanes, lane)
+		}
+	}
+	return lanes
+}
