@@ -149,7 +149,12 @@ func (a *app) onStored(records []eventstore.Record) {
 
 func (a *app) openGate(ctx context.Context) error {
 	redis.SetLogger(redisLog{a.log}) // it writes to stderr otherwise, in a form of its own
+	elsewhere, err := lanesElsewhere(a.settings)
+	if err != nil {
+		return err
+	}
 	gate, err := redisgate.Open(ctx, string(a.stores.redis), redisgate.Options{
+		Elsewhere: elsewhere,
 		Namespace: a.settings.Namespace, Store: a.env.Store, ProcessToken: a.stores.token, OnCall: a.metrics.Script,
 		SaleTimeout: a.settings.Deadlines.Redis, CallTimeout: callTimeout(a.settings),
 	})
@@ -159,6 +164,19 @@ func (a *app) openGate(ctx context.Context) error {
 	a.gate = gate
 	a.onClose(func(context.Context) error { return gate.Close() })
 	return nil
+}
+
+// lanesElsewhere gives the lanes that have a Redis of their own.
+func lanesElsewhere(s config.Settings) ([]redisgate.LaneRange, error) {
+	ranges, err := s.RedisLanes.Ranges()
+	if err != nil {
+		return nil, fmt.Errorf("SECKILL_REDIS_LANES %w", err)
+	}
+	all := make([]redisgate.LaneRange, len(ranges))
+	for i, r := range ranges {
+		all[i] = redisgate.LaneRange{From: r.From, To: r.To, URL: string(r.URL)}
+	}
+	return all, nil
 }
 
 // assemble makes the commands over the opened stores.

@@ -13,6 +13,7 @@ import (
 	"seckill/infra/embedded"
 	"seckill/infra/pg"
 	"seckill/infra/redisconn"
+	"seckill/infra/redisgate"
 )
 
 // sentence says an error to a person. Errors made for people are said alone,
@@ -77,6 +78,10 @@ func explainRedis(address config.URL, err error) error {
 	where := ""
 	if a, e := redisconn.Parse(string(address)); e == nil {
 		where = " at " + a.String()
+	}
+	var unfit *redisgate.UnfitError
+	if errors.As(err, &unfit) {
+		where = " at " + unfit.Where
 	}
 	var network net.Error
 	text := err.Error()

@@ -23,8 +23,10 @@ type Settings struct {
 	DatabaseURL      URL `name:"database-url" env:"SECKILL_DATABASE_URL" placeholder:"URL" help:"PostgreSQL of the event store and the read models. Without it a private one runs under the data folder."`
 	OwnerDatabaseURL URL `name:"owner-database-url" env:"SECKILL_OWNER_DATABASE_URL" placeholder:"URL" help:"The same database as its owner, for migrate alone. Default: the database URL."`
 
-	RedisURL      URL `name:"redis-url" env:"SECKILL_REDIS_URL" placeholder:"URL" help:"Redis of the gate: one address, those of a cluster with commas between, or those of sentinels with ?master_name=NAME. Without it a private one runs under the data folder."`
-	CacheRedisURL URL `name:"cache-redis-url" env:"SECKILL_CACHE_REDIS_URL" placeholder:"URL" help:"Redis of limits and caches, in the same forms. Default: the Redis URL."`
+	RedisURL URL `name:"redis-url" env:"SECKILL_REDIS_URL" placeholder:"URL" help:"Redis of the gate: one address, those of a cluster with commas between, or those of sentinels with ?master_name=NAME. Without it a private one runs under the data folder."`
+	// RedisLanes is empty when all lanes live at RedisURL.
+	RedisLanes    LaneURLs `name:"redis-lanes" env:"SECKILL_REDIS_LANES" placeholder:"RANGE=URL…" help:"Lanes of the gate that live on another Redis, such as 32-63=redis://host:6379, with spaces between. Change it only while no process runs. Default: none."`
+	CacheRedisURL URL      `name:"cache-redis-url" env:"SECKILL_CACHE_REDIS_URL" placeholder:"URL" help:"Redis of limits and caches, in the same forms. Default: the Redis URL."`
 
 	KafkaBrokers []string `name:"kafka-brokers" env:"SECKILL_KAFKA_BROKERS" placeholder:"HOST:PORT,…" help:"Kafka brokers. Without them messages stay inside the process."`
 	// KafkaPublicTopic is empty when nothing is published for outsiders.

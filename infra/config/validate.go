@@ -35,6 +35,7 @@ func (s Settings) Validate() error {
 	p.database("SECKILL_OWNER_DATABASE_URL", s.OwnerDatabaseURL)
 	p.redis("SECKILL_REDIS_URL", s.RedisURL)
 	p.redis("SECKILL_CACHE_REDIS_URL", s.CacheRedisURL)
+	p.lanes(s)
 	for _, broker := range s.KafkaBrokers {
 		p.check(validHostPort(broker), "SECKILL_KAFKA_BROKERS must be a list of HOST:PORT, but %q is none.", broker)
 	}
@@ -118,6 +119,15 @@ func (p *problems) redis(name string, u URL) {
 	if _, err := redisconn.Parse(string(u)); err != nil {
 		p.check(false, "%s %v.", name, err)
 	}
+}
+
+// lanes refuses lanes elsewhere where the others live on a private Redis: that is for a
+// first look.
+func (p *problems) lanes(s Settings) {
+	if _, err := s.RedisLanes.Ranges(); err != nil {
+		p.check(false, "SECKILL_REDIS_LANES %v.", err)
+	}
+	p.check(s.RedisLanes == "" || s.RedisURL != "", "SECKILL_REDIS_LANES is set, but SECKILL_REDIS_URL is not: set both or none.")
 }
 
 func hasScheme(address string, schemes ...string) bool {

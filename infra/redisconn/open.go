@@ -103,9 +103,13 @@ func (l lookAgain) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Pro
 	}
 }
 
-func (l lookAgain) heard(ctx context.Context, err error) {
-	if explained(err) {
-		l.c.ReloadState(ctx)
+func (l lookAgain) heard(ctx context.Context, err error) { LookAgain(ctx, l.c, err) }
+
+// LookAgain tells a client of the error of a command that went past it, straight to one
+// of its servers.
+func LookAgain(ctx context.Context, client redis.UniversalClient, err error) {
+	if c, ok := client.(*redis.ClusterClient); ok && explained(err) {
+		c.ReloadState(ctx)
 	}
 }
 

@@ -25,7 +25,7 @@ func (g *Gate) Check(ctx context.Context) error {
 	}
 	for _, n := range nodes {
 		if err := g.checkNode(ctx, n); err != nil {
-			return err
+			return &UnfitError{n.where, err}
 		}
 	}
 	return nil

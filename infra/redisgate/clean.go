@@ -36,7 +36,7 @@ func (g *Gate) RemoveSale(ctx context.Context, place domain.Place, skus []string
 
 // knownItems gives the items that a sale's record has prices of.
 func (g *Gate) knownItems(ctx context.Context, place domain.Place) ([]string, error) {
-	text, err := g.client.HGet(ctx, g.keys.sale(place), "terms").Result()
+	text, err := g.at(place.Lane()).rest.HGet(ctx, g.keys.sale(place), "terms").Result()
 	if errors.Is(err, redis.Nil) {
 		return nil, nil
 	}

@@ -2,6 +2,7 @@ package redisgate
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -11,64 +12,131 @@ import (
 	"seckill/infra/redisconn"
 )
 
-// clients are the pools of connections of a gate.
-type clients struct {
-	sale, rest, blocking redis.UniversalClient
-	cluster              *redis.ClusterClient // rest on a cluster, else nil
+// server is a Redis, or a cluster, and the pools of connections to it.
+type server struct {
+	address redisconn.Address
+	// sale serves what buyers ask: nothing else waits for its connections, and it
+	// waits for nothing else.
+	sale redis.UniversalClient
+	rest redis.UniversalClient
+	// blocking serves reads that wait, so that they take no connection from
+	// purchases.
+	blocking redis.UniversalClient
+	cluster  *redis.ClusterClient // rest on a cluster, else nil
 }
 
 // blockingConns bounds the connections of reads that wait.
 const blockingConns = 4
 
-func connect(url string, opt Options) (clients, error) {
+func newServer(url string, opt Options) (server, error) {
 	address, err := redisconn.Parse(url)
 	if err != nil {
-		return clients{}, fmt.Errorf("the Redis URL %w", err)
+		return server{}, fmt.Errorf("the Redis URL %w", err)
 	}
 	// Nothing is sent again down there: this package must remember which attempts were sent.
 	rest := redisconn.Tuning{Dial: time.Second, Read: opt.ReadTimeout, Write: opt.WriteTimeout, Pool: opt.ReadTimeout, Conns: opt.PoolSize}
 	sale, blocking := rest, rest
 	sale.Read, sale.Write, sale.Pool = opt.SaleTimeout, min(opt.SaleTimeout, opt.WriteTimeout), opt.SaleTimeout
 	blocking.Conns = blockingConns
-	c := clients{sale: address.Open(sale), rest: address.Open(rest), blocking: address.Open(blocking)}
-	c.cluster, _ = c.rest.(*redis.ClusterClient)
-	return c, nil
+	s := server{address: address, sale: address.Open(sale), rest: address.Open(rest), blocking: address.Open(blocking)}
+	s.cluster, _ = s.rest.(*redis.ClusterClient)
+	return s, nil
 }
 
-// node is a server that holds lanes, and one of them.
+// connect makes the servers; nothing is sent yet.
+func (g *Gate) connect(url string) error {
+	all := append([]LaneRange{{To: domain.Lanes - 1, URL: url}}, g.opt.Elsewhere...)
+	for i, r := range all {
+		s, err := newServer(r.URL, g.opt)
+		if err != nil {
+			return errors.Join(err, g.disconnect())
+		}
+		g.servers = append(g.servers, s)
+		for lane := r.From; lane <= r.To; lane++ {
+			g.home[lane] = i
+		}
+	}
+	return nil
+}
+
+func (g *Gate) disconnect() error {
+	var errs []error
+	for _, s := range g.servers {
+		errs = append(errs, s.sale.Close(), s.rest.Close(), s.blocking.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// at gives where a lane lives.
+func (g *Gate) at(lane int) *server { return &g.servers[g.home[lane]] }
+
+func addStats(sum, s *redis.PoolStats) {
+	sum.Hits += s.Hits
+	sum.Misses += s.Misses
+	sum.Timeouts += s.Timeouts
+	sum.WaitCount += s.WaitCount
+	sum.WaitDurationNs += s.WaitDurationNs
+	sum.TotalConns += s.TotalConns
+	sum.IdleConns += s.IdleConns
+	sum.StaleConns += s.StaleConns
+}
+
+// UnfitError says which Redis cannot hold lanes of a gate.
+type UnfitError struct {
+	// Where names it, without its password.
+	Where string
+	Err   error
+}
+
+// Error is that of the cause: where it happened is for who explains it.
+func (e *UnfitError) Error() string { return e.Err.Error() }
+
+// Unwrap gives the cause.
+func (e *UnfitError) Unwrap() error { return e.Err }
+
+// node is one process that holds lanes, and one of them.
 type node struct {
 	client redis.UniversalClient
 	lane   int
+	where  string
 }
 
-// nodes gives the servers that lanes live on: one, or those masters of a cluster that
-// hold any.
+// nodes gives the processes that lanes live on: one for a server, of a cluster those
+// masters that hold any.
 func (g *Gate) nodes(ctx context.Context) ([]node, error) {
-	if g.cluster == nil {
-		return []node{{client: g.client}}, nil
-	}
 	var all []node
 	seen := map[string]bool{}
 	for lane := range domain.Lanes {
-		c, err := g.cluster.MasterForKey(ctx, g.keys.lane(lane))
-		if err != nil {
-			return nil, fmt.Errorf("ask the gate's Redis cluster which of its servers holds lane %d: %w", lane, err)
+		s := g.at(lane)
+		n := node{client: s.rest, lane: lane, where: s.address.String()}
+		name := fmt.Sprint(g.home[lane])
+		if s.cluster != nil {
+			c, err := s.cluster.MasterForKey(ctx, g.keys.lane(lane))
+			if err != nil {
+				return nil, &UnfitError{n.where, fmt.Errorf("ask the gate's Redis cluster which of its servers holds lane %d: %w", lane, err)}
+			}
+			n.client = c
+			name += " " + c.Options().Addr
 		}
-		if addr := c.Options().Addr; !seen[addr] {
-			seen[addr] = true
-			all = append(all, node{client: c, lane: lane})
+		if !seen[name] {
+			seen[name] = true
+			all = append(all, n)
 		}
 	}
 	return all, nil
 }
 
-// Server names the server that a lane lives on as this process knows it: "" where there
-// is but one, or none is known.
+// Server names the process that a lane lives on, as this one knows it: "" where there is
+// but one, or none is known.
 func (g *Gate) Server(lane int) string {
-	if g.cluster == nil {
+	s := g.at(lane)
+	if s.cluster == nil && len(g.servers) == 1 {
 		return ""
 	}
-	c, err := g.cluster.MasterForKey(g.base, g.keys.lane(lane))
+	if s.cluster == nil {
+		return s.address.String()
+	}
+	c, err := s.cluster.MasterForKey(g.base, g.keys.lane(lane))
 	if err != nil {
 		return ""
 	}

@@ -15,17 +15,11 @@ import (
 	"seckill/domain"
 )
 
-// Gate is the gate on one Redis or on a cluster. It is safe for concurrent use; Close ends it.
+// Gate is the gate on one Redis, a cluster, or several of them. It is safe for concurrent use; Close ends it.
 type Gate struct {
-	client redis.UniversalClient
-	// sale serves what buyers ask: nothing else waits for its connections, and it
-	// waits for nothing else.
-	sale redis.UniversalClient
-	// blocking serves reads that wait, so that they take no connection from
-	// purchases.
-	blocking redis.UniversalClient
-	// cluster is client on a cluster, else nil.
-	cluster *redis.ClusterClient
+	// servers are where lanes live, and home which of them has a lane.
+	servers []server
+	home    [domain.Lanes]int
 	keys    keys
 	scripts scripts
 	opt     Options
@@ -57,18 +51,18 @@ var (
 	_ commands.Levels     = (*Gate)(nil)
 )
 
-// Open connects to the Redis at url, in a form that redisconn reads, and checks that
-// it may hold a gate: see Check. The error is a sentence for an operator.
+// Open connects to the Redis at url, in a form that redisconn reads, and to those of
+// opt.Elsewhere, and checks that they may hold a gate: see Check. The error is a sentence
+// for an operator.
 func Open(ctx context.Context, url string, opt Options) (*Gate, error) {
 	if err := opt.Validate(); err != nil {
 		return nil, fmt.Errorf("set up the gate: %w", err)
 	}
 	opt = opt.withDefaults()
-	c, err := connect(url, opt)
-	if err != nil {
+	g := &Gate{keys: keys{opt.Namespace, opt.Store}, scripts: newScripts(), opt: opt}
+	if err := g.connect(url); err != nil {
 		return nil, err
 	}
-	g := &Gate{client: c.rest, sale: c.sale, blocking: c.blocking, cluster: c.cluster, keys: keys{opt.Namespace, opt.Store}, scripts: newScripts(), opt: opt}
 	g.spare.New = func() any { return &look{done: make(chan error, 1)} }
 	g.base, g.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	if err := g.Check(ctx); err != nil {
@@ -80,7 +74,11 @@ func Open(ctx context.Context, url string, opt Options) (*Gate, error) {
 // Pools gives what the pools of connections have seen: that of what buyers ask, and
 // that of everything else.
 func (g *Gate) Pools() (sale, rest redis.PoolStats) {
-	return *g.sale.PoolStats(), *g.client.PoolStats()
+	for _, s := range g.servers {
+		addStats(&sale, s.sale.PoolStats())
+		addStats(&rest, s.rest.PoolStats())
+	}
+	return sale, rest
 }
 
 // Close waits for the calls under way and closes the connections. Purchases
@@ -93,7 +91,7 @@ func (g *Gate) Close() error {
 	}
 	g.running.Wait()
 	g.cancel()
-	return errors.Join(g.sale.Close(), g.client.Close(), g.blocking.Close())
+	return g.disconnect()
 }
 
 // call is one script call: keys of one lane, flat arguments.
@@ -114,9 +112,10 @@ type call struct {
 // earlier attempt had an unknown outcome although err is nil. Errors are
 // *commands.GateError.
 func (g *Gate) run(ctx context.Context, c call) (reply any, doubt bool, err error) {
-	reload, client := false, g.client
+	at := g.at(laneOf(c.keys[0]))
+	reload, client := false, at.rest
 	if c.sale {
-		client = g.sale
+		client = at.sale
 	}
 	for attempt := 1; ; attempt++ {
 		began := time.Now()

@@ -14,16 +14,16 @@ import (
 	"seckill/eventstore"
 )
 
-// Read gives entries after the cursors: see commands.Journal. On a cluster the lanes
-// of a master that does not answer have none; its fault is the answer only when no
-// other lane had any.
+// Read gives entries after the cursors: see commands.Journal. On a cluster, or with
+// several servers, the lanes of one that does not answer have none; its fault is the
+// answer only when no other lane had any.
 func (g *Gate) Read(ctx context.Context, after []eventstore.Cursor, max int, wait time.Duration) ([]commands.JournalEntry, error) {
 	if len(after) == 0 {
 		return nil, nil
 	}
 	count := 1 + (max-1)/len(after)
 	read := g.readBlocking
-	if g.cluster != nil {
+	if len(g.servers) > 1 || g.servers[0].cluster != nil {
 		read = g.readPolling
 	}
 	streams, err := read(ctx, after, count, time.Now().Add(wait))
@@ -40,7 +40,7 @@ const waitSlice = 100 * time.Millisecond
 // readBlocking lets one server wait for the first entry of any lane.
 func (g *Gate) readBlocking(ctx context.Context, after []eventstore.Cursor, count int, until time.Time) ([]redis.XStream, error) {
 	for {
-		streams, err := g.readStreams(ctx, after, count, min(waitSlice, time.Until(until)))
+		streams, err := g.readStreams(ctx, &g.servers[0], after, count, min(waitSlice, time.Until(until)))
 		switch {
 		case err != nil && !errors.Is(err, redis.Nil):
 			return nil, err
@@ -55,7 +55,7 @@ func (g *Gate) readBlocking(ctx context.Context, after []eventstore.Cursor, coun
 }
 
 // readStreams reads once; block below a millisecond does not wait.
-func (g *Gate) readStreams(ctx context.Context, after []eventstore.Cursor, count int, block time.Duration) ([]redis.XStream, error) {
+func (g *Gate) readStreams(ctx context.Context, at *server, after []eventstore.Cursor, count int, block time.Duration) ([]redis.XStream, error) {
 	names := make([]string, 2*len(after))
 	for i, c := range after {
 		names[i] = g.keys.journal(c.Lane)
@@ -64,7 +64,7 @@ func (g *Gate) readStreams(ctx context.Context, after []eventstore.Cursor, count
 	if block < time.Millisecond {
 		block = -1
 	}
-	return g.blocking.XRead(ctx, &redis.XReadArgs{Streams: names, Count: int64(count), Block: block}).Result()
+	return at.blocking.XRead(ctx, &redis.XReadArgs{Streams: names, Count: int64(count), Block: block}).Result()
 }
 
 // topUp reads on in lanes that had more than their share while others had none.
@@ -104,7 +104,7 @@ func (g *Gate) topUp(ctx context.Context, after []eventstore.Cursor, streams []r
 // ReadLane pages through a lane's journal: see commands.Journal.
 func (g *Gate) ReadLane(ctx context.Context, lane int, after domain.EntryID, max int) ([]commands.JournalEntry, error) {
 	from := streamID(after.Epoch, after.N+1)
-	messages, err := g.client.XRangeN(ctx, g.keys.journal(lane), from, "+", int64(max)).Result()
+	messages, err := g.at(lane).rest.XRangeN(ctx, g.keys.journal(lane), from, "+", int64(max)).Result()
 	if err != nil {
 		return nil, nothing(fmt.Errorf("read the journal of lane %d after %s: %w", lane, after, err))
 	}
@@ -114,7 +114,7 @@ func (g *Gate) ReadLane(ctx context.Context, lane int, after domain.EntryID, max
 // Entry gives one entry: see commands.Journal.
 func (g *Gate) Entry(ctx context.Context, lane int, id domain.EntryID) (commands.JournalEntry, bool, error) {
 	at := streamID(id.Epoch, id.N)
-	messages, err := g.client.XRangeN(ctx, g.keys.journal(lane), at, at, 1).Result()
+	messages, err := g.at(lane).rest.XRangeN(ctx, g.keys.journal(lane), at, at, 1).Result()
 	if err != nil {
 		return commands.JournalEntry{}, false, nothing(fmt.Errorf("read entry %s of lane %d: %w", id, lane, err))
 	}

@@ -3,6 +3,8 @@ package redisgate
 import (
 	"context"
 	"errors"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -11,8 +13,9 @@ import (
 )
 
 // Streams of different lanes lie in different slots, and one command reads one slot
-// only: on a cluster nobody can wait for the first entry of any. So the lanes are asked
-// again and again, the less often the longer nothing comes.
+// only: on a cluster nobody can wait for the first entry of any, and no more on several
+// servers. So the lanes are asked again and again, the less often the longer nothing
+// comes.
 const (
 	pollLeast = time.Millisecond
 	pollMost  = 20 * time.Millisecond
@@ -21,7 +24,7 @@ const (
 // readPolling asks until an entry has come or the time is over.
 func (g *Gate) readPolling(ctx context.Context, after []eventstore.Cursor, count int, until time.Time) ([]redis.XStream, error) {
 	for rest := pollLeast; ; rest = min(2*rest, pollMost) {
-		streams, err := g.readNodes(ctx, after, count)
+		streams, err := g.readAll(ctx, after, count)
 		left := time.Until(until)
 		switch {
 		case len(streams) > 0:
@@ -40,10 +43,38 @@ func (g *Gate) readPolling(ctx context.Context, after []eventstore.Cursor, count
 	}
 }
 
-// readNodes reads every lane once, the lanes of each master in one round trip and the
-// masters side by side. It gives what came, and the first fault.
-func (g *Gate) readNodes(ctx context.Context, after []eventstore.Cursor, count int) (streams []redis.XStream, err error) {
-	pipe := g.blocking.Pipeline()
+// readAll reads every lane once, the servers side by side. It gives what came, and the
+// faults.
+func (g *Gate) readAll(ctx context.Context, after []eventstore.Cursor, count int) ([]redis.XStream, error) {
+	parts := make([][]eventstore.Cursor, len(g.servers))
+	for _, c := range after {
+		home := g.home[c.Lane]
+		parts[home] = append(parts[home], c)
+	}
+	streams, errs := make([][]redis.XStream, len(parts)), make([]error, len(parts))
+	var reading sync.WaitGroup
+	for i, part := range parts {
+		at := &g.servers[i]
+		switch {
+		case len(part) == 0:
+		case at.cluster != nil:
+			reading.Go(func() { streams[i], errs[i] = g.readNodes(ctx, at, part, count) })
+		default:
+			reading.Go(func() {
+				if streams[i], errs[i] = g.readStreams(ctx, at, part, count, 0); errors.Is(errs[i], redis.Nil) {
+					errs[i] = nil
+				}
+			})
+		}
+	}
+	reading.Wait()
+	return slices.Concat(streams...), errors.Join(errs...)
+}
+
+// readNodes reads lanes of a cluster once, those of each master in one round trip and
+// the masters side by side. It gives what came, and the first fault.
+func (g *Gate) readNodes(ctx context.Context, at *server, after []eventstore.Cursor, count int) (streams []redis.XStream, err error) {
+	pipe := at.blocking.Pipeline()
 	reads := make([]*redis.XStreamSliceCmd, len(after))
 	for i, c := range after {
 		reads[i] = pipe.XRead(ctx, &redis.XReadArgs{

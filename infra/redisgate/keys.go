@@ -2,6 +2,7 @@ package redisgate
 
 import (
 	"strconv"
+	"strings"
 
 	"seckill/domain"
 )
@@ -32,6 +33,18 @@ type keys struct {
 
 func (k keys) tag(lane int) string {
 	return k.namespace + ":{s" + strconv.Itoa(int(k.store)) + "l" + strconv.Itoa(lane) + "}:"
+}
+
+// laneOf gives the lane of a key that keys has made.
+func laneOf(key string) int {
+	_, tag, _ := strings.Cut(key, ":{s")
+	_, tag, _ = strings.Cut(tag, "l")
+	digits, _, _ := strings.Cut(tag, "}")
+	lane, err := strconv.Atoi(digits)
+	if err != nil || lane < 0 || lane >= domain.Lanes {
+		panic("a key without a lane: " + key)
+	}
+	return lane
 }
 
 func (k keys) lane(lane int) string { return k.tag(lane) + "lane" }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"seckill/domain"
 )
 
 // Options of a gate. The zero value of a tunable means its default.
@@ -13,6 +15,9 @@ type Options struct {
 	Namespace string
 	// Store is the event store whose lanes this gate holds.
 	Store uint8
+	// Elsewhere are the lanes that do not live at the address that Open is given. All
+	// processes of an installation must agree on it.
+	Elsewhere []LaneRange
 	// ProcessToken names the process for a server that lives inside it and has no
 	// run id of its own (miniredis). Lanes are then opened for this token. Leave it
 	// empty for any real server.
@@ -66,6 +71,12 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
+// LaneRange is lanes that live on a Redis of their own.
+type LaneRange struct {
+	From, To int // both are meant
+	URL      string
+}
+
 // Validate reports everything that is wrong with the options.
 func (o Options) Validate() error {
 	var bad []error
@@ -80,6 +91,19 @@ func (o Options) Validate() error {
 	}
 	if o.ReadTimeout < 0 || o.WriteTimeout < 0 || o.SaleTimeout < 0 || o.CallTimeout < 0 {
 		bad = append(bad, errors.New("timeouts must not be negative"))
+	}
+	var taken [domain.Lanes]bool
+	for _, r := range o.Elsewhere {
+		if r.From < 0 || r.From > r.To || r.To >= domain.Lanes {
+			bad = append(bad, fmt.Errorf("lanes %d to %d: want 0 to %d", r.From, r.To, domain.Lanes-1))
+			continue
+		}
+		for lane := r.From; lane <= r.To; lane++ {
+			if taken[lane] {
+				bad = append(bad, fmt.Errorf("lane %d lives at two places", lane))
+			}
+			taken[lane] = true
+		}
 	}
 	return errors.Join(bad...)
 }

@@ -40,7 +40,7 @@ func (g *Gate) Order(ctx context.Context, ref domain.OrderRef) (commands.GateOrd
 // TicketUsed tells whether a purchase was accepted with a ticket: see
 // commands.TicketLook.
 func (g *Gate) TicketUsed(ctx context.Context, place domain.Place, ticket string) (bool, error) {
-	used, err := g.client.HExists(ctx, g.keys.sale(place), ticketField(ticket)).Result()
+	used, err := g.at(place.Lane()).rest.HExists(ctx, g.keys.sale(place), ticketField(ticket)).Result()
 	if err != nil {
 		return false, nothing(fmt.Errorf("look up a ticket of sale %s: %w", place.Sale, err))
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"seckill/domain"
+	"seckill/infra/redisconn"
 )
 
 // proofs says what a call asks the server about what its script wrote, in the same
@@ -39,7 +40,9 @@ func (g *Gate) proofsFor(batch []*ask) proofs {
 func (g *Gate) attempt(ctx context.Context, client redis.UniversalClient, c call, reload bool) (reply any, proven proofs, err error) {
 	if !c.proofs.none() {
 		if node, err := nodeOf(ctx, client, c.keys[0]); err == nil {
-			return g.attemptProven(ctx, node, c, reload)
+			reply, proven, err = g.attemptProven(ctx, node, c, reload)
+			redisconn.LookAgain(ctx, client, err)
+			return reply, proven, err
 		}
 		// Whatever is wrong with the cluster, the call itself may fare better: unproven.
 	}

@@ -56,7 +56,7 @@ func (g *Gate) scan(ctx context.Context, key, from string, max int, each func(fi
 	var pairs []string
 	for try := 1; ; try++ {
 		var at uint64
-		if pairs, at, err = g.client.HScan(ctx, key, cursor, "", int64(max)).Result(); err == nil {
+		if pairs, at, err = g.at(laneOf(key)).rest.HScan(ctx, key, cursor, "", int64(max)).Result(); err == nil {
 			cursor = at
 			break
 		}

@@ -207,9 +207,10 @@ func notHappened(err error) error {
 	return nothing(err)
 }
 
-// Time gives the clock of Redis: see commands.GateTime.
+// Time gives the clock of Redis, of several that of the one that Open was given: see
+// commands.GateTime.
 func (g *Gate) Time(ctx context.Context) (time.Time, error) {
-	now, err := g.sale.Time(ctx).Result()
+	now, err := g.servers[0].sale.Time(ctx).Result()
 	if err != nil {
 		return time.Time{}, nothing(fmt.Errorf("read the clock of Redis: %w", err))
 	}

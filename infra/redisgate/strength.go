@@ -35,7 +35,7 @@ func (g *Gate) Strength(ctx context.Context, place domain.Place) (commands.Stren
 			domain.AcknowledgeAOF: lackReal, domain.AcknowledgeFsync: lackReal, domain.AcknowledgeReplicated: lackReal,
 		}, nil
 	}
-	node, err := nodeOf(ctx, g.client, g.keys.lane(place.Lane()))
+	node, err := nodeOf(ctx, g.at(place.Lane()).rest, g.keys.lane(place.Lane()))
 	if err != nil {
 		return nil, fmt.Errorf("find the server of lane %d: %w", place.Lane(), err)
 	}

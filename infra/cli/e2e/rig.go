@@ -45,6 +45,8 @@ func NewRig(t testing.TB) *Rig {
 // NodeOptions say what a node does and by which ways it reaches its stores.
 type NodeOptions struct {
 	RedisURL string // "" for the rig's own
+	// Elsewhere are the lanes that live on another Redis.
+	Elsewhere []redisgate.LaneRange
 	// ProcessToken is that of a miniredis, else "".
 	ProcessToken string
 	// APIOnly: the node buys and finds, and neither records, keeps lanes nor projects.
@@ -166,7 +168,7 @@ func (r *Rig) Node(t testing.TB, opts NodeOptions) *Node {
 	if url == "" {
 		url = r.Redis.URL
 	}
-	gate, err := redisgate.Open(ctx, url, redisgate.Options{Namespace: r.Namespace, Store: uint8(identity.Store), ProcessToken: opts.ProcessToken})
+	gate, err := redisgate.Open(ctx, url, redisgate.Options{Namespace: r.Namespace, Store: uint8(identity.Store), ProcessToken: opts.ProcessToken, Elsewhere: opts.Elsewhere})
 	if err != nil {
 		t.Fatalf("open the gate: %v", err)
 	}
