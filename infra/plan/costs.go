@@ -40,11 +40,11 @@ func Measured() Costs {
 		APIPoll:      Cost{"a look at an order", 33.6, "µs of an API core", "taken to be that of a refusal"},
 		GateAccepted: Cost{"a reservation in the gate, 64 in a call", 13.4, "µs of Redis", "go test ./infra/redisgate -run '^$' -bench Reserve -benchtime 200000x"},
 		GateRefused:  Cost{"a sold-out answer by a shared look", 0.5, "µs of Redis", "go test ./infra/redisgate -run '^$' -bench SoldOutLook -benchtime 300000x"},
-		GateBytes:    Cost{"an order in the gate and its journal, until clean-up", 1200, "bytes of Redis; estimated", "make bench-sales"},
+		GateBytes:    Cost{"an order in the gate and its journal, until clean-up", 600, "bytes of Redis", "make bench-sales"},
 		Recorded:     Cost{"purchases recorded", 24_000, "a second on one PostgreSQL", "go test ./eventstore/pgstore -run '^$' -bench Purchases -benchtime 30000x"},
 		Projected:    Cost{"events relayed and projected", 36_000, "a second in one process", "go test ./projections -run '^$' -bench RelayToProjections"},
 		Direct:       Cost{"purchases decided by the strategy postgres, together", 5_000, "a second on one PostgreSQL; assumed, not measured yet", "make bench-strategies"},
-		LogBytes:     Cost{"a purchase in the log and the views, with indexes", 4000, "bytes of PostgreSQL; estimated", "make bench-sales"},
+		LogBytes:     Cost{"a purchase in the log and the views, with indexes", 3500, "bytes of PostgreSQL", "make bench-sales"},
 		NodeConns:    Cost{"connections of a process", 27, "connections to PostgreSQL", "seckill_pool metrics; 16 + 8 for questions, 3 that append"},
 	}
 }

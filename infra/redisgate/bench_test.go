@@ -20,12 +20,15 @@ import (
 
 // BenchmarkReserve sells to distinct buyers from 512 goroutines, one sale in one
 // lane: the hottest shape there is.
-func BenchmarkReserve(b *testing.B) { benchmarkGate(b, int64(b.N), domain.Reserved) }
+func BenchmarkReserve(b *testing.B) { benchmarkGate(b, 1, int64(b.N), domain.Reserved) }
+
+// BenchmarkReserveManySales sells to as many buyers in 1,000 sales, in every lane.
+func BenchmarkReserveManySales(b *testing.B) { benchmarkGate(b, 1000, int64(b.N), domain.Reserved) }
 
 // BenchmarkSoldOut turns distinct buyers away.
-func BenchmarkSoldOut(b *testing.B) { benchmarkGate(b, 0, domain.SoldOut) }
+func BenchmarkSoldOut(b *testing.B) { benchmarkGate(b, 1, 0, domain.SoldOut) }
 
-func benchmarkGate(b *testing.B, stock int64, want domain.Outcome) {
+func benchmarkGate(b *testing.B, sales int, stock int64, want domain.Outcome) {
 	var longest, calls, purchases atomic.Int64
 	s := testenv.PrivateRedis(b, testenv.RedisOptions{Config: []string{"appendonly no"}})
 	g := openGate(b, s.URL, redisgate.Options{OnCall: func(script string, batch int, took time.Duration) {
@@ -36,10 +39,13 @@ func benchmarkGate(b *testing.B, stock int64, want domain.Outcome) {
 		}
 	}})
 	stage := gatetest.NewStage(b, gatetest.Subject{Ports: g})
-	show := stage.Open(nil, min(stock, domain.MaxQuantity))
+	shows := make([]*gatetest.Show, sales)
+	for i := range shows {
+		shows[i] = stage.Open(nil, min(stock, domain.MaxQuantity))
+	}
 	asks := make([]commands.Reservation, b.N)
 	for i := range asks {
-		asks[i] = stage.Ask(show, "buyer-"+strconv.Itoa(i), 1)
+		asks[i] = stage.Ask(shows[i%sales], "buyer-"+strconv.Itoa(i), 1)
 	}
 	var next atomic.Int64
 	var done sync.WaitGroup

@@ -26,7 +26,8 @@ type Options struct {
 	// a millisecond (measured on two busy cores: 11 µs in Redis for a purchase that is accepted,
 	// 3 for one that is not). Default 64.
 	MaxBatch int
-	// InFlight bounds the reserve calls of a lane that are under way. Default 2.
+	// InFlight bounds the reserve calls of a lane that are under way; one beside another
+	// begins only for a full batch. Default 2.
 	InFlight int
 	// Attempts bounds how often one call is tried. Default 3.
 	Attempts int

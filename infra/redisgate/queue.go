@@ -57,15 +57,18 @@ func (q *laneQueue) close() {
 }
 
 // add queues a; start tells that the caller must start another worker, which is
-// counted in running already, before Close can begin to wait.
-func (q *laneQueue) add(a *ask, limit int, running *sync.WaitGroup) (start bool, err error) {
+// counted in running already, before Close can begin to wait. Beside a call that is
+// under way another one begins only for a full batch: many lanes with a few purchases
+// each would make small calls otherwise, and a call costs Redis as much as four
+// purchases.
+func (q *laneQueue) add(a *ask, limit, full int, running *sync.WaitGroup) (start bool, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.closed {
 		return false, nothing(errClosed)
 	}
 	q.waiting = append(q.waiting, a)
-	if q.running >= limit {
+	if q.running >= limit || q.running > 0 && len(q.waiting) < full {
 		return false, nil
 	}
 	q.running++

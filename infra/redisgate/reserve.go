@@ -27,7 +27,7 @@ func (g *Gate) Reserve(ctx context.Context, r commands.Reservation) (commands.Ve
 	}
 	a := &ask{r: &r, blob: string(blob), done: make(chan struct{})}
 	lane := r.Place.Lane()
-	start, err := g.lanes[lane].add(a, g.opt.InFlight, &g.running)
+	start, err := g.lanes[lane].add(a, g.opt.InFlight, g.opt.MaxBatch, &g.running)
 	if err != nil {
 		return commands.Verdict{}, err
 	}

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"seckill/commands"
 	"seckill/domain"
 	"seckill/infra/testenv"
@@ -29,7 +31,11 @@ var (
 type shopped struct {
 	made               time.Duration
 	accepted, recorded []float64 // purchases a second
-	idle               float64   // processor time of the background process at rest, in percent of a core
+	// What a purchase takes of the processor, in µs: of the background process, of Redis
+	// and of the node that buys (with what it is driven by).
+	behind, redis, node []float64
+	gateBytes, logBytes float64 // a purchase, in Redis and in PostgreSQL
+	idle                float64 // processor time of the background process at rest, in percent of a core
 }
 
 // BenchmarkLiveSales is the throughput with few and with many live sales, purchases
@@ -48,8 +54,8 @@ func BenchmarkLiveSales(b *testing.B) {
 			if yardstick == 0 {
 				yardstick = rate
 			}
-			b.Logf("%6d live sales: made in %6.1f s (%5.0f/s), %6.0f accepted/s, %6.0f recorded/s = %.2f × of the first; at rest the background takes %3.0f %% of a core",
-				count, s.made.Seconds(), float64(count)/s.made.Seconds(), median(s.accepted), rate, rate/yardstick, s.idle)
+			b.Logf("%6d live sales: made in %6.1f s (%5.0f/s), %6.0f accepted/s, %6.0f recorded/s = %.2f × of the first; a purchase takes %3.0f µs of the background, %3.0f of Redis, %3.0f of the node; %.0f bytes of Redis, %.0f of PostgreSQL; at rest the background takes %3.0f %% of a core",
+				count, s.made.Seconds(), float64(count)/s.made.Seconds(), median(s.accepted), rate, rate/yardstick, median(s.behind), median(s.redis), median(s.node), s.gateBytes, s.logBytes, s.idle)
 			b.ReportMetric(rate, fmt.Sprintf("recorded/s-of-%d", count))
 			b.ReportMetric(rate/yardstick, fmt.Sprintf("×of-%d", count))
 		}
@@ -74,14 +80,30 @@ func shopFor(b *testing.B, count int) (s shopped) {
 		defer pprof.StopCPUProfile()
 	}
 	s.idle = min(child.busy(b, 2*time.Second), child.busy(b, 2*time.Second)) // the views may not have all of it at once
-	for round := range *saleRounds {
-		accepted, recorded := buyEverywhere(b, n, sales, round)
-		s.accepted, s.recorded = append(s.accepted, accepted), append(s.recorded, recorded)
-	}
+	s.drive(b, r, n, child, sales)
 	child.Stop()
 	n.Stop()
 	r.Redis.Kill()
 	return s
+}
+
+// drive lets buyers come in rounds, and notes what a purchase takes.
+func (s *shopped) drive(b *testing.B, r *Rig, n *Node, child *Child, sales []string) {
+	b.Helper()
+	total := float64(*salePurchases)
+	gate, log := r.gateBytes(b), r.logBytes(b)
+	pids := []int{child.cmd.Process.Pid, r.redisPID(b), os.Getpid()}
+	for round := range *saleRounds {
+		before := processorTimes(b, pids)
+		accepted, recorded := buyEverywhere(b, n, sales, round)
+		s.accepted, s.recorded = append(s.accepted, accepted), append(s.recorded, recorded)
+		used := processorTimes(b, pids)
+		for i, of := range []*[]float64{&s.behind, &s.redis, &s.node} {
+			*of = append(*of, (used[i]-before[i])/total)
+		}
+	}
+	s.gateBytes = (r.gateBytes(b) - gate) / total / float64(*saleRounds)
+	s.logBytes = (r.logBytes(b) - log) / total / float64(*saleRounds)
 }
 
 // scheduleMany makes sales that sell, several at a time.
@@ -123,11 +145,8 @@ func buyEverywhere(b *testing.B, n *Node, sales []string, round int) (accepted, 
 	for range 512 {
 		buying.Go(func() {
 			for i := next.Add(1) - 1; i < int64(total); i = next.Add(1) - 1 {
-				got, err := n.Buy(sales[i%int64(len(sales))], fmt.Sprintf("r%d-%d", round, i))
-				if err != nil || got.Outcome != domain.Reserved {
-					if refused.Add(1) == 1 {
-						b.Errorf("buy: got %s, %v", got.Outcome, err)
-					}
+				if err := n.buyPatiently(sales[i%int64(len(sales))], fmt.Sprintf("r%d-%d", round, i)); err != nil && refused.Add(1) == 1 {
+					b.Errorf("buy: %v", err)
 				}
 			}
 		})
@@ -147,6 +166,22 @@ func buyEverywhere(b *testing.B, n *Node, sales []string, round int) (accepted, 
 	return accepted, recorded
 }
 
+// buyPatiently buys one unit. Whoever is told that the gate is busy, which it is where
+// the machine stalls, tries again: that never buys twice.
+func (n *Node) buyPatiently(sale, buyer string) error {
+	for tries := 0; ; tries++ {
+		got, err := n.Buy(sale, buyer)
+		switch {
+		case err == nil && (got.Outcome == domain.Reserved || got.Repeat):
+			return nil
+		case err == nil:
+			return fmt.Errorf("got %s", got.Outcome)
+		case tries == 20:
+			return err
+		}
+	}
+}
+
 // busy gives the processor time that the child takes while nothing is asked of it, in
 // percent of a core.
 func (c *Child) busy(b *testing.B, howLong time.Duration) float64 {
@@ -155,4 +190,56 @@ func (c *Child) busy(b *testing.B, howLong time.Duration) float64 {
 	began := time.Now()
 	<-time.After(howLong)
 	return 100 * (processorTime(b, c.cmd.Process.Pid) - before).Seconds() / time.Since(began).Seconds()
+}
+
+// processorTimes gives what processes have used, in µs.
+func processorTimes(b *testing.B, pids []int) []float64 {
+	b.Helper()
+	used := make([]float64, len(pids))
+	for i, pid := range pids {
+		used[i] = float64(processorTime(b, pid).Microseconds())
+	}
+	return used
+}
+
+// info reads one number of what the rig's Redis says of itself.
+func (r *Rig) info(b *testing.B, section, field string) int {
+	b.Helper()
+	opts, err := redis.ParseURL(r.Redis.URL)
+	if err != nil {
+		b.Fatal(err)
+	}
+	client := redis.NewClient(opts)
+	defer func() { _ = client.Close() }() // a test's own connection
+	text, err := client.Info(context.Background(), section).Result()
+	if err != nil {
+		b.Fatal(err)
+	}
+	for line := range strings.Lines(text) {
+		if number, ok := strings.CutPrefix(strings.TrimSpace(line), field+":"); ok {
+			n, err := strconv.Atoi(number)
+			if err != nil {
+				b.Fatal(err)
+			}
+			return n
+		}
+	}
+	b.Fatalf("Redis says nothing of %s", field)
+	return 0
+}
+
+func (r *Rig) redisPID(b *testing.B) int      { return r.info(b, "server", "process_id") }
+func (r *Rig) gateBytes(b *testing.B) float64 { return float64(r.info(b, "memory", "used_memory")) }
+
+// logBytes is what the tables of the rig take, with their indexes.
+func (r *Rig) logBytes(b *testing.B) float64 {
+	b.Helper()
+	var size int64
+	err := r.Pool.QueryRow(context.Background(), `
+select coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint from pg_class c
+where c.relnamespace = $1::regnamespace and c.relkind = 'r'`, r.Namespace).Scan(&size)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return float64(size)
 }
