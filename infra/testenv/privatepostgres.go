@@ -68,7 +68,7 @@ func newPostgresServer(t testing.TB) *PostgresServer {
 	if err != nil {
 		t.Fatalf("make a folder for PostgreSQL: %v", err)
 	}
-	s := &PostgresServer{t: t, bin: bin, root: root, port: freePort(t)}
+	s := &PostgresServer{t: t, bin: bin, root: root, port: FreePort(t)}
 	s.comeBy(filepath.Base(root))
 	if s.cred, err = otherUser(); err == nil {
 		err = s.give(root)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -59,7 +60,7 @@ func newRedis(t testing.TB, args ...string) *RedisServer {
 	t.Helper()
 	bin, err := embedded.FindRedis("")
 	require(t, err)
-	root, port := t.TempDir(), freePort(t)
+	root, port := t.TempDir(), FreePort(t)
 	return &RedisServer{
 		URL: "redis://127.0.0.1:" + strconv.Itoa(port) + "/0", t: t, port: port,
 		bin: bin, dir: filepath.Join(root, "data"), conf: filepath.Join(root, "redis.conf"), args: args,
@@ -220,7 +221,10 @@ func ping(url string) error {
 	return nil
 }
 
-func freePort(t testing.TB) int {
+// FreePort gives a port of this machine on which nobody listens: below those that
+// systems give out by themselves, so that no connection takes it before who is to
+// listen there does, or while he is dead.
+func FreePort(t testing.TB) int {
 	t.Helper()
 	port, err := closedPort()
 	if err != nil {
@@ -229,12 +233,16 @@ func freePort(t testing.TB) int {
 	return port
 }
 
-// closedPort finds a port that nobody listens on.
+// closedPort finds a port as FreePort gives it.
 func closedPort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, fmt.Errorf("find a free port: %w", err)
+	const first, ports, tries = 10_000, 20_000, 100
+	var err error
+	for range tries {
+		var l net.Listener
+		if l, err = net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(first+rand.N(ports)))); err == nil {
+			defer l.Close()
+			return l.Addr().(*net.TCPAddr).Port, nil
+		}
 	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port, nil
+	return 0, fmt.Errorf("find a free port: %w", err)
 }

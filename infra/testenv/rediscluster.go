@@ -44,7 +44,7 @@ func PrivateRedisCluster(t testing.TB, replicas int, config ...string) *RedisClu
 	var hosts []string
 	for range clusterMasters * (1 + replicas) {
 		s := PrivateRedis(t, RedisOptions{Config: append([]string{
-			"cluster-enabled yes", "cluster-port " + strconv.Itoa(freePort(t)), "cluster-node-timeout 2000",
+			"cluster-enabled yes", "cluster-port " + strconv.Itoa(FreePort(t)), "cluster-node-timeout 2000",
 			"cluster-require-full-coverage no", "cluster-replica-validity-factor 0", "repl-diskless-sync-delay 0",
 		}, config...)})
 		c.Servers = append(c.Servers, s)

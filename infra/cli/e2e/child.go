@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -147,14 +148,7 @@ const TestSecret = "a secret for tests alone, 32 bytes"
 func NewChild(t testing.TB, o ChildOptions) *Child {
 	t.Helper()
 	Binary(t)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatalf("find a free port: %v", err)
-	}
-	addr := l.Addr().String()
-	if err := l.Close(); err != nil {
-		t.Fatalf("find a free port: %v", err)
-	}
+	addr := net.JoinHostPort("127.0.0.1", strconv.Itoa(testenv.FreePort(t)))
 	c := &Child{URL: "http://" + addr, t: t, addr: addr, env: o.Env, args: o.Args, log: &syncBuffer{}}
 	t.Cleanup(func() {
 		c.Kill()

@@ -107,13 +107,19 @@ func (s *shoppers) look(buyer, order, query string) (status string, ok bool) {
 // home waits until all have gone home; then promised are the orders they hold.
 func (s *shoppers) home() { s.wg.Wait() }
 
-// crowdsOf starts n shoppers at a sale of each strategy.
+// inBuckets names the sale of several buckets.
+const inBuckets = "redis-async in buckets"
+
+// crowdsOf starts n shoppers at a sale of each strategy, and at one of several buckets.
 func crowdsOf(ctx context.Context, t *testing.T, client *Client, n int, excused func(Answer, error) bool) map[string]*shoppers {
 	t.Helper()
 	crowds := map[string]*shoppers{}
-	for _, strategy := range []string{"redis-async", "redis-sync", "postgres"} {
+	for strategy, buckets := range map[string]int{"redis-async": 1, "redis-sync": 1, "postgres": 1, inBuckets: 4} {
 		body := saleBody(100_000)
-		body["strategy"] = strategy
+		body["strategy"], body["buckets"] = strategy, buckets
+		if strategy == inBuckets {
+			body["strategy"] = "redis-async"
+		}
 		made, err := client.Call(http.MethodPost, "/api/v1/admin/sales", "operator", "admin", body)
 		if err != nil || made.Status != http.StatusCreated {
 			t.Fatalf("create a sale: %d %s %v", made.Status, made.Raw, err)
