@@ -1,6 +1,6 @@
 # What people and CI run. Every target works on a clean checkout.
 .DEFAULT_GOAL := build
-.PHONY: build demo test lint unit race fuzz bench bench-rebuild bench-rehydrate accounts reconcile-soak buckets-soak overload crowd refusals bench-gate bench-sales bench-recorders cases tools broker kafka
+.PHONY: build demo test lint unit race fuzz bench bench-rebuild bench-rehydrate accounts reconcile-soak buckets-soak overload crowd refusals bench-gate bench-postgres bench-sales bench-recorders cases tools broker kafka
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -96,6 +96,10 @@ bench-sales: tools ## purchases recorded a second with 1, 1,000 and 10,000 live 
 bench-recorders: tools ## purchases recorded a second by 1, 2, 4 and 8 recorder processes out of journals that are full
 	go test -count=1 -timeout 60m -run '^$$' -bench '^BenchmarkRecorders$$' -benchtime 1x -v ./infra/cli/e2e \
 		-args -recorders.counts 1,2,4,8 -recorders.purchases 100000 $(ARGS)
+
+bench-postgres: tools ## purchases of a sale with strategy postgres beside one naive UPDATE for each, in turns on one durable PostgreSQL
+	go test -count=1 -timeout 45m -run '^$$' -bench '^BenchmarkDirectBesideNaive$$' -benchtime 1x -v ./commands \
+		-args -direct.for 10s -direct.rounds 5 $(ARGS)
 
 cases: broker ## the tests that carry the number of a case, such as B17
 	go test -count=1 -timeout 45m $(TAGS) -v ./... | grep -E '^ *--- [A-Z]+: .*B[0-9]{2}|^(FAIL|panic)'

@@ -104,6 +104,7 @@ func (q *question) page() []accepted {
 func (q *question) submit(ctx context.Context) (Verdict, error) {
 	page := q.page()
 	var v Verdict
+	var placed *domain.OrderPlaced
 	receipt, err := q.d.log.Submit(ctx, eventstore.Work{
 		Needs: pageNeeds(page),
 		Decide: func(look eventstore.Look) (group *eventstore.Group, err error) {
@@ -119,7 +120,8 @@ func (q *question) submit(ctx context.Context) (Verdict, error) {
 			if err := draft.place(&a, draft.claimsOf(&a)); err != nil {
 				return nil, err
 			}
-			return draft.done(), nil
+			placed = draft.placed
+			return standingNow(draft.done(), look), nil
 		},
 	})
 	q.d.saw(v.Now)
@@ -131,23 +133,17 @@ func (q *question) submit(ctx context.Context) (Verdict, error) {
 	case len(receipt.Records) == 0:
 		return Verdict{}, &GateError{Err: fmt.Errorf("place order %s: the log stored nothing", q.r.Order)}
 	}
-	v.Placed, err = placedOf(receipt.Records, domain.OrderStream(q.r.Order))
-	return v, err
+	v.Placed = &OrderAnswer{Order: domain.Order{}.FoldOrder(placed), PlacedAt: receipt.Records[0].RecordedAt, TraceID: q.r.TraceID}
+	return v, nil
 }
 
-// placedOf gives an order as it was stored.
-func placedOf(records []eventstore.Record, stream string) (*OrderAnswer, error) {
-	for i := range records {
-		if records[i].Stream != stream {
-			continue
-		}
-		ev, err := decode(&records[i])
-		if err != nil {
-			return nil, err
-		}
-		return &OrderAnswer{Order: domain.Order{}.FoldOrder(ev), PlacedAt: records[i].RecordedAt, TraceID: traceOf(&records[i])}, nil
+// standingNow appends to each stream where it stands under the lock: at any version
+// would cost the store a question for each event, whether it stands there already.
+func standingNow(group *eventstore.Group, look eventstore.Look) *eventstore.Group {
+	for i := range group.Appends {
+		group.Appends[i].Expected = look.Stream(group.Appends[i].Stream).Version
 	}
-	return nil, fmt.Errorf("%s is not among what was stored", stream)
+	return group
 }
 
 // judge gives the verdict as things stand in look.

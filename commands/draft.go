@@ -40,6 +40,7 @@ type draft struct {
 	touched []string
 	claims  map[eventstore.ClaimKey][]eventstore.Claim
 	decided map[string]bool
+	placed  *domain.OrderPlaced // the latest that place added
 }
 
 func newDraft(env *Env, look eventstore.Look) *draft {
@@ -257,13 +258,14 @@ func (d *draft) place(a *accepted, claims []eventstore.Claim) error {
 	}
 	d.claims[eventstore.ClaimKey{SaleID: a.Sale, BuyerID: a.Buyer}] = append(claims[:len(claims):len(claims)], claim)
 	d.group.Claims = append(d.group.Claims, claim)
-	return d.append(a, a.orderStream(), 0, &domain.OrderPlaced{
+	d.placed = &domain.OrderPlaced{
 		OrderID: a.Order, SaleID: a.Sale, BuyerID: a.Buyer, Bucket: a.Bucket, Lines: lines, Amount: amount,
 		// The time to pay begins when the order can be paid: a purchase that waited for
 		// a store that was away is not over before its buyer is told.
 		AcceptedAt: at, PayBy: d.look.Now().Add(seconds(a.terms.PaymentWindow)), Entry: entry,
 		Ordinal: claim.Ordinal, Key: a.Key, BodyHash: a.Body, TermsVersion: a.terms.Version,
-	})
+	}
+	return d.append(a, a.orderStream(), 0, d.placed)
 }
 
 // reject records, in one group, that the purchase is not kept: the order's
