@@ -31,12 +31,16 @@ type saleCmd struct {
 }
 
 type saleCreateCmd struct {
-	File     string        `placeholder:"FILE" help:"A sale as the admin API takes it, in JSON (- reads stdin). Then no other flag is needed."`
-	Title    string        `placeholder:"TEXT" help:"Title of the sale."`
-	SKU      string        `name:"sku" placeholder:"SKU" help:"The item."`
-	Stock    *int64        `placeholder:"N" help:"How many units there are."`
-	Price    string        `default:"0.00" placeholder:"AMOUNT" help:"Price of a unit, a decimal number. Default: ${default}."`
-	Currency string        `default:"CNY" placeholder:"CODE" help:"Its currency. Default: ${default}."`
+	File     string `placeholder:"FILE" help:"A sale as the admin API takes it, in JSON (- reads stdin). Then no other flag is needed."`
+	Title    string `placeholder:"TEXT" help:"Title of the sale."`
+	SKU      string `name:"sku" placeholder:"SKU" help:"The item."`
+	Stock    *int64 `placeholder:"N" help:"How many units there are."`
+	Price    string `default:"0.00" placeholder:"AMOUNT" help:"Price of a unit, a decimal number. Default: ${default}."`
+	Currency string `default:"CNY" placeholder:"CODE" help:"Its currency. Default: ${default}."`
+	// Strategy and Acknowledgement are the API's to judge.
+	Strategy        string `placeholder:"NAME" help:"What an answer waits for: postgres, redis-sync or redis-async. Default: redis-async."`
+	Acknowledgement string `placeholder:"NAME" help:"How surely the gate keeps a purchase before it is told: memory, aof, fsync or replicated. Default: memory."`
+
 	Limit    int64         `default:"1" placeholder:"N" help:"Units a buyer may hold. Default: ${default}."`
 	OpensAt  string        `placeholder:"TIME" help:"When it opens, RFC 3339 with a zone. Default: now."`
 	OpensIn  time.Duration `placeholder:"DURATION" help:"Opens so long from now, such as 90s."`
@@ -116,6 +120,7 @@ func (s *saleCreateCmd) body() (any, error) {
 	}
 	return api.SaleBody{
 		Title: title, OpensAt: opens.Format(time.RFC3339Nano), ClosesAt: closes, LimitPerBuyer: s.Limit,
+		Strategy: s.Strategy, Acknowledgement: s.Acknowledgement,
 		Items: []api.ItemBody{{SKU: s.SKU, Title: title, Price: s.Price, Currency: s.Currency, Stock: *s.Stock}},
 	}, nil
 }

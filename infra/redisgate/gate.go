@@ -106,6 +106,8 @@ type call struct {
 	// is set then, takes what it said.
 	proofs proofs
 	proven *proofs
+	// plain: no proof is asked for, so that the client itself finds the server.
+	plain bool
 }
 
 // run makes the call and tries again where that helps. doubt tells that an
@@ -120,6 +122,7 @@ func (g *Gate) run(ctx context.Context, c call) (reply any, doubt bool, err erro
 	for attempt := 1; ; attempt++ {
 		began := time.Now()
 		var proven proofs
+		c.plain = attempt > 1 && at.cluster != nil
 		reply, proven, err = g.attempt(ctx, client, c, reload)
 		if err == nil {
 			if c.proven != nil {

@@ -21,7 +21,7 @@ import (
 )
 
 // replicaOf starts a replica of a Redis and waits until it follows.
-func replicaOf(t *testing.T, master *testenv.RedisServer) *testenv.RedisServer {
+func replicaOf(t testing.TB, master *testenv.RedisServer) *testenv.RedisServer {
 	t.Helper()
 	host, port, err := net.SplitHostPort(strings.TrimSuffix(strings.TrimPrefix(master.URL, "redis://"), "/0"))
 	if err != nil {
@@ -306,4 +306,48 @@ func TestWhereTheServerKnowsWAITAOFItIsAsked(t *testing.T) {
 	buy("on-disk", domain.AcknowledgeFsync, false, 2)
 	buy("not-asked", domain.AcknowledgeAOF, false, 2)
 	buy("no-replica", domain.AcknowledgeReplicated, true, 2)
+}
+
+// TestOnAClusterTheServerOfTheLaneIsAsked: its replica's word is what counts, and what
+// was acknowledged with it is there when the replica takes over.
+func TestOnAClusterTheServerOfTheLaneIsAsked(t *testing.T) {
+	t.Parallel()
+	c := newClustered(t, 1)
+	show := c.Open(nil, 1000)
+	given, err := c.gate.Strength(context.Background(), show.Place)
+	if err != nil || given[domain.AcknowledgeReplicated] != "" {
+		t.Fatalf("a cluster with replicas: lacks %q, %v", given[domain.AcknowledgeReplicated], err)
+	}
+	acknowledged := map[string]bool{}
+	for i := range 50 {
+		r := c.Ask(show, fmt.Sprintf("u-%d", i), 1)
+		r.Strength = domain.AcknowledgeReplicated
+		v, err := c.gate.Reserve(context.Background(), r)
+		if err != nil || v.Outcome != domain.Reserved {
+			t.Fatalf("buy: %v, %v", v.Outcome, err)
+		}
+		if !v.Weak {
+			acknowledged[r.Order] = true
+		}
+	}
+	if len(acknowledged) == 0 {
+		t.Fatal("no acceptance was strong")
+	}
+	c.Fail(c.key(show))
+	wantInJournal(t, c.gate, show, acknowledged)
+}
+
+func TestAClusterWithoutReplicasGivesNone(t *testing.T) {
+	t.Parallel()
+	c := newClustered(t, 0)
+	show := c.Open(nil, 10)
+	given, err := c.gate.Strength(context.Background(), show.Place)
+	if err != nil || !strings.Contains(given[domain.AcknowledgeReplicated], "replicaof") {
+		t.Errorf("lacks %q, %v; want a sentence about the replica", given[domain.AcknowledgeReplicated], err)
+	}
+	r := c.Ask(show, "u", 1)
+	r.Strength = domain.AcknowledgeReplicated
+	if v, err := c.gate.Reserve(context.Background(), r); err != nil || v.Outcome != domain.Reserved || !v.Weak {
+		t.Errorf("bought all the same: %v, weak %t, %v; want it accepted and weak", v.Outcome, v.Weak, err)
+	}
 }

@@ -40,6 +40,8 @@ func TestWhatCannotWorkIsToldInOneSentence(t *testing.T) {
 		"an item that cannot be": {rig, []string{"sale", "create", "--sku", "a b", "--stock", "1"}, 2, "--sku"},
 		"a price that is none":   {rig, []string{"sale", "create", "--sku", "a", "--stock", "1", "--price", "cheap"}, 2, "--price"},
 		"a limit of none":        {rig, []string{"sale", "create", "--sku", "a", "--stock", "1", "--limit", "0"}, 2, "--limit"},
+		"a sale of no strategy":  {rig, []string{"sale", "create", "--sku", "a", "--stock", "1", "--strategy", "luck"}, 2, "strategy"},
+		"a sale that hopes":      {rig, []string{"sale", "create", "--sku", "a", "--stock", "1", "--acknowledgement", "hope"}, 2, "acknowledgement"},
 		"no stock":               {rig, []string{"sale", "create", "--sku", "a"}, 2, "--stock"},
 		"a demo without stock":   {nil, []string{"demo", "--stock", "0"}, 2, "--stock"},
 		"a demo without buyers":  {nil, []string{"demo", "--buyers", "0"}, 2, "--buyers"},
