@@ -1,6 +1,6 @@
 # What people and CI run. Every target works on a clean checkout.
 .DEFAULT_GOAL := build
-.PHONY: build demo test lint unit race fuzz bench bench-rebuild bench-rehydrate accounts reconcile-soak buckets-soak overload crowd refusals bench-gate bench-postgres bench-sales bench-recorders cases tools broker kafka
+.PHONY: build demo test lint unit race fuzz bench bench-rebuild bench-rehydrate accounts reconcile-soak buckets-soak overload crowd refusals bench-gate bench-postgres bench-sales bench-strategies bench-recorders cases tools broker kafka
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -88,6 +88,10 @@ bench-gate: tools ## reservations and sold-out answers of the gate beside redis-
 	@command -v redis-benchmark >/dev/null || .ci/install redis-tools
 	go test -count=1 -timeout 45m -run '^$$' -bench '^BenchmarkGateBesideAPlainScript$$' -benchtime 1x -v ./infra/redisgate \
 		-args -gate.purchases 500000 -gate.rounds 5 $(ARGS)
+
+bench-strategies: tools ## the three strategies under the same load over HTTP, in turns: throughput and times of answers
+	go test -count=1 -timeout 60m -run '^$$' -bench '^BenchmarkStrategies$$' -benchtime 1x -v ./infra/cli/e2e \
+		-args -strategies.buyers 20000 -strategies.rate 200 -strategies.for 10s -strategies.rounds 3 $(ARGS)
 
 bench-sales: tools ## purchases recorded a second with 1, 1,000 and 10,000 live sales, and what looking after them takes
 	go test -count=1 -timeout 120m -run '^$$' -bench '^BenchmarkLiveSales$$' -benchtime 1x -v ./infra/cli/e2e \

@@ -23,7 +23,8 @@ type Costs struct {
 	// Projected is how many events a second relay and projections of one process apply;
 	// a placed purchase is two.
 	Projected Cost
-	// Direct is how many purchases a second the strategy postgres decides.
+	// Direct is how many purchases a second the strategy postgres places; who finds
+	// nothing left shares looks, and costs it little.
 	Direct Cost
 	// LogBytes is what a purchase takes in PostgreSQL, indexes and views included.
 	LogBytes Cost
@@ -43,7 +44,7 @@ func Measured() Costs {
 		GateBytes:    Cost{"an order in the gate and its journal, until clean-up", 600, "bytes of Redis", "make bench-sales"},
 		Recorded:     Cost{"purchases recorded", 24_000, "a second on one PostgreSQL", "go test ./eventstore/pgstore -run '^$' -bench Purchases -benchtime 30000x"},
 		Projected:    Cost{"events relayed and projected", 36_000, "a second in one process", "go test ./projections -run '^$' -bench RelayToProjections"},
-		Direct:       Cost{"purchases decided by the strategy postgres, together", 5_000, "a second on one PostgreSQL; assumed, not measured yet", "make bench-strategies"},
+		Direct:       Cost{"purchases placed by the strategy postgres", 3_000, "a second on one PostgreSQL; from a busy machine", "make bench-strategies"},
 		LogBytes:     Cost{"a purchase in the log and the views, with indexes", 3500, "bytes of PostgreSQL", "make bench-sales"},
 		NodeConns:    Cost{"connections of a process", 27, "connections to PostgreSQL", "seckill_pool metrics; 16 + 8 for questions, 3 that append"},
 	}

@@ -45,8 +45,10 @@ func TestTheStrategyFollowsFromRateAndStock(t *testing.T) {
 		participants, stock int64
 		want                domain.Strategy
 	}{
-		{2_000, 100, domain.StrategyPostgres}, // 2,000 a second, half of what PostgreSQL decides
-		{2_001, 100, domain.StrategyRedisSync},
+		{2_000, 2_000, domain.StrategyPostgres}, // half of what PostgreSQL places
+		{2_001, 2_001, domain.StrategyRedisSync},
+		{16_000, 100, domain.StrategyPostgres}, // the crowd shares looks
+		{16_001, 100, domain.StrategyRedisSync},
 		{100_000, 10_000, domain.StrategyRedisSync}, // half a second of recording
 		{100_000, 10_001, domain.StrategyRedisAsync},
 	} {
