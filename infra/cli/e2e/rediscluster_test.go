@@ -3,6 +3,7 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -23,14 +24,15 @@ type failing struct {
 
 const failingStock = 400
 
-func newFailing(t *testing.T, redisURL string) failing {
+func newFailing(t *testing.T, redisURL string, buckets int) failing {
 	t.Helper()
 	pool, url, namespace := pgtest.New(t)
 	rig := &Rig{Pool: pool, URL: url, Namespace: namespace}
 	f := failing{full: rig.Node(t, NodeOptions{RedisURL: redisURL}), api: rig.Node(t, NodeOptions{RedisURL: redisURL, APIOnly: true})}
-	f.sale = f.full.Schedule(t, Terms(failingStock))
-	place := domain.Place{Store: f.full.Env.Store, Sale: f.sale}
-	f.laneKey = fmt.Sprintf("%s:{s%dl%d}:lane", namespace, place.Store, place.Lane())
+	terms := Terms(failingStock)
+	terms.Buckets = buckets
+	f.sale = f.full.Schedule(t, terms)
+	f.laneKey = fmt.Sprintf("%s:{s%dl%d}:lane", namespace, f.full.Env.Store, f.lane())
 	return f
 }
 
@@ -100,11 +102,13 @@ func (f failing) check(t *testing.T, c *tally) {
 	}
 }
 
-// epoch is the epoch of the sale's lane.
+// lane is the lane of the sale's first bucket.
+func (f failing) lane() int { return domain.Place{Store: f.full.Env.Store, Sale: f.sale}.Lane() }
+
+// epoch is the epoch of that lane.
 func (f failing) epoch(t *testing.T) int64 {
 	t.Helper()
-	place := domain.Place{Store: f.full.Env.Store, Sale: f.sale}
-	state, err := f.full.Gate.Lane(context.Background(), place.Lane())
+	state, err := f.full.Gate.Lane(context.Background(), f.lane())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +118,29 @@ func (f failing) epoch(t *testing.T) int64 {
 func TestAMasterOfAClusterDiesUnderLoad(t *testing.T) {
 	t.Parallel()
 	cluster := testenv.PrivateRedisCluster(t, 1)
-	f := newFailing(t, cluster.URL)
+	f := newFailing(t, cluster.URL, 1)
+	before := f.epoch(t)
+	c := f.sellThrough(t, func() { cluster.Fail(f.laneKey) })
+	f.check(t, c)
+	if f.epoch(t) <= before {
+		t.Error("the lane sold on without a recovery")
+	}
+}
+
+// TestASaleOfManyBucketsOutlivesTheDeathOfAMaster: some of its buckets die, and the
+// others are levelled with them when they are back.
+func TestASaleOfManyBucketsOutlivesTheDeathOfAMaster(t *testing.T) {
+	t.Parallel()
+	cluster := testenv.PrivateRedisCluster(t, 1)
+	f := newFailing(t, cluster.URL, 6)
+	masters := map[*testenv.RedisServer]bool{}
+	for bucket := range 6 {
+		place := domain.Place{Store: f.full.Env.Store, Sale: f.sale, Bucket: bucket}
+		masters[cluster.Master(strings.Replace(f.laneKey, fmt.Sprintf("l%d}", f.lane()), fmt.Sprintf("l%d}", place.Lane()), 1))] = true
+	}
+	if len(masters) < 2 {
+		t.Errorf("the buckets live on %d masters, want several", len(masters))
+	}
 	before := f.epoch(t)
 	c := f.sellThrough(t, func() { cluster.Fail(f.laneKey) })
 	f.check(t, c)
@@ -126,7 +152,7 @@ func TestAMasterOfAClusterDiesUnderLoad(t *testing.T) {
 func TestASlotOfAClusterMovesUnderLoad(t *testing.T) {
 	t.Parallel()
 	cluster := testenv.PrivateRedisCluster(t, 0)
-	f := newFailing(t, cluster.URL)
+	f := newFailing(t, cluster.URL, 1)
 	before := f.epoch(t)
 	moved := 0
 	c := f.sellThrough(t, func() { moved = cluster.MoveSlot(f.laneKey) })
@@ -139,7 +165,7 @@ func TestASlotOfAClusterMovesUnderLoad(t *testing.T) {
 func TestAMasterThatASentinelWatchesDiesUnderLoad(t *testing.T) {
 	t.Parallel()
 	watched := testenv.PrivateSentinel(t)
-	f := newFailing(t, watched.URL)
+	f := newFailing(t, watched.URL, 1)
 	before := f.epoch(t)
 	c := f.sellThrough(t, func() { watched.Fail(t) })
 	f.check(t, c)
