@@ -142,6 +142,17 @@ func (c *RedisCluster) Fail(key string) {
 	})
 }
 
+// CutOff keeps the replica of a key's master from hearing anything more of it, before
+// any failover. It can still take the master's place.
+func (c *RedisCluster) CutOff(key string) {
+	c.t.Helper()
+	master := c.Master(key)
+	replica := c.Servers[slices.Index(c.Servers, master)+clusterMasters]
+	c.do(replica, "CONFIG", "SET", "masteruser", "nobody", "masterauth", "wrong")
+	c.do(master, "CLIENT", "KILL", "TYPE", "replica")
+	Eventually(c.t, ready, func() error { return wants(replica, "INFO replication", "master_link_status:down") })
+}
+
 // MoveSlot moves the slot of a key to another master while it is in use, and tells of how
 // many keys.
 func (c *RedisCluster) MoveSlot(key string) (keys int) {

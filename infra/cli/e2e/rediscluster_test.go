@@ -127,6 +127,26 @@ func TestAMasterOfAClusterDiesUnderLoad(t *testing.T) {
 	}
 }
 
+func TestPurchasesThatNoReplicaHeardOfAreNotForgotten(t *testing.T) {
+	t.Parallel()
+	cluster := testenv.PrivateRedisCluster(t, 1)
+	f := newFailing(t, cluster.URL, 1)
+	left := func() int64 { return f.full.available(t, f.sale) }
+	var heard, unheard int64
+	c := f.sellThrough(t, func() {
+		cluster.CutOff(f.laneKey)
+		heard = left()
+		testenv.Eventually(t, 30*time.Second, func() error {
+			if unheard = heard - left(); unheard < 30 {
+				return fmt.Errorf("%d units were sold since the replica hears nothing", unheard)
+			}
+			return nil
+		})
+		cluster.Fail(f.laneKey)
+	})
+	f.check(t, c)
+}
+
 // TestASaleOfManyBucketsOutlivesTheDeathOfAMaster: some of its buckets die, and the
 // others are levelled with them when they are back.
 func TestASaleOfManyBucketsOutlivesTheDeathOfAMaster(t *testing.T) {
