@@ -144,7 +144,7 @@ func TestANodeTellsOnceWhatItsBuyersAskedForWhenTheSaleHasEnded(t *testing.T) {
 	c.ask(domain.Reserved, 5)
 	c.ask(domain.Repeat, 4) // asks for nothing new
 	c.clock.advance(3 * time.Second)
-	c.ask(domain.SoldOut, 20)
+	c.ask(domain.LimitExceeded, 20)
 	c.verdict = func(commands.Reservation) (commands.Verdict, error) {
 		return commands.Verdict{}, &commands.GateError{Err: errors.New("away")}
 	}
@@ -158,7 +158,7 @@ func TestANodeTellsOnceWhatItsBuyersAskedForWhenTheSaleHasEnded(t *testing.T) {
 	})
 	want := &domain.SaleTallied{
 		SaleID: vaultSale, Node: "api-1", Asked: 29, Won: 5,
-		Refused: []domain.TallyRefusal{{Code: "busy", Count: 1}, {Code: "sold_out", Count: 20}, {Code: "too_early", Count: 3}},
+		Refused: []domain.TallyRefusal{{Code: "busy", Count: 1}, {Code: "limit_exceeded", Count: 20}, {Code: "too_early", Count: 3}},
 		Slices:  []domain.TallySlice{{Millis: -1000, Asked: 3}, {Millis: 10, Asked: 5, Won: 5}, {Millis: 3000, Asked: 21}},
 	}
 	got := c.tallies()
