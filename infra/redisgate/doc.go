@@ -14,7 +14,8 @@
 // with unknown outcome, only an answer about that very order counts.
 //
 // On a cluster all keys of a lane lie in one slot, and every script works in one lane.
-// A lane whose slot or master changed is on another process, and so is closed.
+// A lane whose slot or master changed is on another process, and so is closed. Ranges
+// of lanes may live on servers or clusters of their own (Options.Elsewhere).
 //
 // Where a sale asks that a replica has what it accepts, a call asks the server for it
 // behind its script, on the same connection (proof.go); an acceptance without that
