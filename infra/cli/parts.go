@@ -121,7 +121,9 @@ func (a *app) parts(ctx context.Context, r roles, f front) ([]lifecycle.Entry, e
 		return nil, err
 	}
 	serving := newWeb(server, f)
-	serving.drainFor = a.settings.DrainFor
+	if r.any(roleAPI) {
+		serving.drainFor = a.settings.DrainFor
+	}
 	return append(entries, lifecycle.Entry{Name: "HTTP server", Part: serving, StopWithin: 20*time.Second + serving.drainFor}), nil
 }
 

@@ -37,7 +37,7 @@ type Settings struct {
 
 	HTTPAddr string `name:"http-addr" env:"SECKILL_HTTP_ADDR" default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where HTTP is served. Default: ${default}; port 0 takes a free one."`
 
-	DrainFor time.Duration `name:"drain-for" env:"SECKILL_DRAIN_FOR" default:"0s" placeholder:"TIME" help:"How long a process that is told to stop serves on, not ready and closing connections, so that balancers turn away first. Default: ${default}."`
+	DrainFor time.Duration `name:"drain-for" env:"SECKILL_DRAIN_FOR" default:"0s" placeholder:"TIME" help:"How long an API process that is told to stop serves on, not ready and closing connections, so that balancers turn away first. Default: ${default}."`
 
 	// AdminAddr is empty when operators use the same address as everybody.
 	AdminAddr string `name:"admin-addr" env:"SECKILL_ADMIN_ADDR" placeholder:"HOST:PORT" help:"Where operators' calls and /metrics are served, and then nowhere else. Default: with all others."`

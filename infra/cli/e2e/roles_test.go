@@ -26,7 +26,7 @@ func newFleet(t *testing.T) (*Rig, *fleet) {
 	pool, url, namespace := pgtest.New(t)
 	cluster := testenv.PrivateRedisCluster(t, 0)
 	r := &Rig{Pool: pool, URL: url, Namespace: namespace, Redis: &testenv.RedisServer{URL: cluster.URL}}
-	env := append(r.Settings(t), "SECKILL_KAFKA_BROKERS="+testenv.Kafka(t))
+	env := append(r.Settings(t), "SECKILL_KAFKA_BROKERS="+testenv.Kafka(t), "SECKILL_DRAIN_FOR=500ms")
 	start := func(n int, roles string) (all []*Child) {
 		for range n {
 			c := NewChild(t, ChildOptions{Env: env, Args: []string{"--roles", roles}})
@@ -98,6 +98,35 @@ func TestASaleOverKafkaAndAClusterWhileEveryRoleDiesInTurn(t *testing.T) {
 	stop()
 	for _, crowd := range crowds {
 		crowd.home()
+	}
+	f.check(t, r, crowds)
+}
+
+// A rollout as docs/deployment.md has it, readers before writers, each process told to
+// stop and started again while buyers buy: nobody sees more than a request for patience.
+func TestAFleetOverKafkaIsRolledOutUnderLoad(t *testing.T) {
+	r, f := newFleet(t)
+	b := newBalancer(t, f.apis)
+	client := NewClient(b.url)
+	client.http.Transport = &http.Transport{MaxIdleConnsPerHost: 64}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	crowds := crowdsOf(ctx, t, client, 2, polite)
+	for _, role := range [][]*Child{f.recorders, f.projectors, f.backs, f.apis} {
+		for _, c := range role {
+			if code := c.Stop(); code != 0 {
+				t.Errorf("%v ends with %d when it is told to stop", c.args, code)
+			}
+			c.Start()
+			c.AwaitReady()
+		}
+	}
+	stop()
+	for _, crowd := range crowds {
+		crowd.home()
+	}
+	if n := b.broken.Load(); n > 0 {
+		t.Errorf("%d requests broke", n)
 	}
 	f.check(t, r, crowds)
 }

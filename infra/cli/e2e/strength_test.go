@@ -236,7 +236,7 @@ func TestReplicatedPurchasesOutliveMasterAndNode(t *testing.T) {
 	}
 	promote := redis.NewClient(opts)
 	defer func() { _ = promote.Close() }() // a test's own connection
-	if err := promote.SlaveOf(context.Background(), "NO", "ONE").Err(); err != nil {
+	if err := promote.ReplicaOf(context.Background(), "NO", "ONE").Err(); err != nil {
 		t.Fatalf("promote the replica: %v", err)
 	}
 	rig.Redis = replica
