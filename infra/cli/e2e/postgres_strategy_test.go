@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -176,4 +177,133 @@ func TestASaleWithoutAGateSellsWhileRedisIsAway(t *testing.T) {
 	}
 	rig.Redis.Restart()
 	StandingChecks(t, node, sale, accepted)
+}
+
+// TestB16KilledBetweenAnyTwoStepsWithoutAGate kills the process at each point that a
+// purchase passes where there is no gate.
+func TestB16KilledBetweenAnyTwoStepsWithoutAGate(t *testing.T) {
+	for _, point := range []string{
+		"purchase.before-gate:7", "append.locked:4", "append.before-commit:4", "append.after-commit:4", "purchase.after-gate:7",
+	} {
+		t.Run(point, func(t *testing.T) { killedAt(t, domain.StrategyPostgres, point) })
+	}
+}
+
+// TestTheLifeOfASaleWithoutAGate does everything that is done to a sale, over HTTP and
+// from the command line.
+func TestTheLifeOfASaleWithoutAGate(t *testing.T) {
+	t.Parallel()
+	rig := NewRig(t)
+	child := ServeRig(t, rig)
+	client := NewClient(child.URL)
+	sale := createIn(t, client, domain.StrategyPostgres, 5)
+	admin := func(method, path string, body any, status int, code string) Answer {
+		t.Helper()
+		answer, err := client.Call(method, "/api/v1/admin/sales/"+sale+path, "operator", "admin", body)
+		if err != nil || answer.Status != status || answer.Text("code") != code {
+			t.Fatalf("%s %s: got %d %s, %v; want %d %s", method, path, answer.Status, answer.Raw, err, status, code)
+		}
+		return answer
+	}
+	release := func(quantity, status int, code string) Answer {
+		t.Helper()
+		return admin(http.MethodPost, "/items/item/releases", map[string]any{"quantity": quantity}, status, code)
+	}
+	preheat := admin(http.MethodPost, "/preheat", nil, http.StatusOK, "")
+	if preheat.Body["verified"] != true {
+		t.Errorf("preheat: %s, want verified", preheat.Raw)
+	}
+	orders := map[string]string{}
+	buy := func(buyer string, status int, code string) string {
+		t.Helper()
+		answer := purchase(t, client, sale, buyer, oneItem, status, "Idempotency-Key", "k")
+		if answer.Text("code") != code || status == http.StatusCreated && (answer.Text("status") != "placed" || answer.Header.Get("Location") == "") {
+			t.Fatalf("%s buys: %s, want %s", buyer, answer.Raw, code)
+		}
+		if id := answer.Text("order_id"); id != "" {
+			orders[id] = buyer
+			return id
+		}
+		return ""
+	}
+	first := buy("b1", http.StatusCreated, "")
+	if told, err := client.Order("b1", first, ""); err != nil || told.Text("status") != "placed" {
+		t.Errorf("the order right afterwards: %s, %v; want placed", told.Raw, err)
+	}
+	if again := buy("b1", http.StatusOK, ""); again != first {
+		t.Errorf("the same again: order %s, want %s", again, first)
+	}
+	mismatch := purchase(t, client, sale, "b1", `{"sku":"item","quantity":2}`, http.StatusUnprocessableEntity, "Idempotency-Key", "k")
+	if mismatch.Text("code") != string(domain.CodeIdempotencyMismatch) {
+		t.Errorf("the same key with another body: %s", mismatch.Raw)
+	}
+	release(-3, http.StatusOK, "")
+	release(-2, http.StatusConflict, string(domain.CodeBelowReserved))
+	release(2, http.StatusOK, "")
+	admin(http.MethodPost, "/pause", nil, http.StatusOK, "")
+	buy("b2", http.StatusServiceUnavailable, string(domain.CodePaused))
+	buy("b1", http.StatusOK, "")
+	admin(http.MethodPost, "/resume", nil, http.StatusOK, "")
+	for _, buyer := range []string{"b2", "b3", "b4"} {
+		buy(buyer, http.StatusCreated, "")
+	}
+	buy("b5", http.StatusConflict, string(domain.CodeSoldOut))
+	testenv.Eventually(t, 30*time.Second, func() error {
+		shown, err := client.Call(http.MethodGet, "/api/v1/sales/"+sale, "", "", nil)
+		items, _ := shown.Body["items"].([]any)
+		if err != nil || shown.Text("state") != "open" || len(items) != 1 || items[0].(map[string]any)["sold_out"] != true {
+			return fmt.Errorf("the sale is shown as %s, %v; want it open and sold out", shown.Raw, err)
+		}
+		return nil
+	})
+	cancel := func(order, buyer string) {
+		t.Helper()
+		answer, err := client.Call(http.MethodPost, "/api/v1/orders/"+order+"/cancellation", buyer, "", nil)
+		if err != nil || answer.Status != http.StatusOK || answer.Text("status") != "cancelled" {
+			t.Fatalf("cancel the order of %s: %d %s, %v", buyer, answer.Status, answer.Raw, err)
+		}
+	}
+	cancel(first, "b1")
+	buy("b5", http.StatusCreated, "")
+	admin(http.MethodPut, "", map[string]any{"version": 3, "strategy": "redis-sync"}, http.StatusUnprocessableEntity, "invalid_request")
+	StandingChecks(t, rig.Node(t, NodeOptions{APIOnly: true}), sale, orders)
+
+	admin(http.MethodPost, "/cleanup", nil, http.StatusConflict, string(domain.CodeNotEnded))
+	admin(http.MethodPost, "/close", nil, http.StatusOK, "")
+	buy("b6", http.StatusGone, string(domain.CodeSaleEnded))
+	for order, buyer := range orders {
+		if order != first {
+			cancel(order, buyer)
+		}
+	}
+	report := Run(t, rig.Settings(t), "reconcile", "--sale", sale, "--json")
+	if report.Code != 0 {
+		t.Errorf("reconcile: exit %d:\n%s%s", report.Code, report.Stdout, report.Stderr)
+	}
+	var books struct {
+		Sales []struct{ Released, Available, Reserved, Returned, Drift int }
+	}
+	if err := json.Unmarshal([]byte(report.Stdout), &books); err != nil || len(books.Sales) != 1 {
+		t.Fatalf("reconcile: %s, %v", report.Stdout, err)
+	}
+	// 5 and 2 released, 3 withdrawn, 5 bought and given back.
+	if got := books.Sales[0]; got.Released != 7 || got.Reserved != 8 || got.Returned != 5 || got.Available != 4 || got.Drift != 0 {
+		t.Errorf("the books: %+v, want 7 released, 8 reserved, 5 returned, 4 available, no drift", got)
+	}
+	cleaned := admin(http.MethodPost, "/cleanup", nil, http.StatusOK, "")
+	items, _ := cleaned.Body["items"].([]any)
+	for _, item := range items {
+		if item.(map[string]any)["done"] != true {
+			t.Errorf("clean-up: %v is not done", item)
+		}
+	}
+	if len(items) < 6 {
+		t.Errorf("clean-up: %s, want the whole checklist", cleaned.Raw)
+	}
+	if audit := Run(t, rig.Settings(t), "audit", "verify"); audit.Code != 0 {
+		t.Errorf("audit verify: exit %d:\n%s%s", audit.Code, audit.Stdout, audit.Stderr)
+	}
+	if past := Run(t, rig.Settings(t), "replay", "--sale", sale, "--as-of", "0s", "--json"); past.Code != 0 {
+		t.Errorf("replay --as-of: exit %d:\n%s%s", past.Code, past.Stdout, past.Stderr)
+	}
 }
