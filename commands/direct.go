@@ -58,6 +58,9 @@ type Direct struct {
 	// refusing are the sales whose last purchase was refused for what its buyer cannot
 	// help: the next one looks before it asks for the lock.
 	refusing map[string]bool
+	// doubt: the log did not answer a moment ago. Until it answers a look no purchase is
+	// sent to it: it would only be one more whose outcome nobody knows.
+	doubt bool
 	// flights are the orders of purchases under way; void are those that came to nothing
 	// after their callers had left, so that these can be told.
 	flights map[string]int
@@ -127,11 +130,11 @@ func (d *Direct) Reserve(ctx context.Context, r Reservation) (Verdict, error) {
 	return Verdict{}, &GateError{Err: errors.New("what the purchase is judged by kept changing")}
 }
 
-// once judges by a shared look where that is likely to be the answer, and else under
-// the log lock.
+// once judges by a shared look where that is likely to be the answer, or the log may
+// be away, and else under the log lock.
 func (d *Direct) once(ctx context.Context, q *question) (Verdict, error) {
 	d.mu.Lock()
-	look := d.refusing[q.r.Place.Sale]
+	look := d.doubt || d.refusing[q.r.Place.Sale]
 	q.deadline = d.seen.Add(d.opts.Life)
 	d.mu.Unlock()
 	if look {
@@ -198,7 +201,7 @@ func (d *Direct) place(ctx context.Context, q *question) (Verdict, error) {
 	case <-patience.C:
 	}
 	d.mu.Lock()
-	f.left = true
+	f.left, d.doubt = true, true
 	d.mu.Unlock()
 	return Verdict{}, &GateError{Unknown: true, Err: ctx.Err()}
 }
@@ -219,6 +222,9 @@ func (d *Direct) landed(order string, f *flight) {
 	defer d.mu.Unlock()
 	if d.flights[order]--; d.flights[order] == 0 {
 		delete(d.flights, order)
+	}
+	if errors.Is(f.err, eventstore.ErrUnavailable) || IsUnknown(f.err) {
+		d.doubt = true
 	}
 	placed := f.err == nil && f.verdict.Order == order
 	if !f.left || placed || IsUnknown(f.err) {

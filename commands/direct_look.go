@@ -92,6 +92,11 @@ func (d *Direct) lookFor(ctx context.Context, page []*glance) {
 		all.Claims = append(all.Claims, g.needs.Claims...)
 	}
 	look, err := d.log.LookAt(ctx, all)
+	if err == nil {
+		d.mu.Lock()
+		d.doubt = false
+		d.mu.Unlock()
+	}
 	for _, g := range page {
 		g.look, g.err = look, err
 		close(g.done)

@@ -32,6 +32,7 @@ type till struct {
 type heldLog struct {
 	*pgstore.Store
 	works, looks atomic.Int64
+	blind        atomic.Bool // no look is answered
 	mu           sync.Mutex
 	hold         chan struct{} // nil: nothing is held
 	arrived      chan struct{}
@@ -52,6 +53,9 @@ func (l *heldLog) Submit(ctx context.Context, w eventstore.Work) (eventstore.Rec
 
 func (l *heldLog) LookAt(ctx context.Context, n eventstore.Needs) (eventstore.Look, error) {
 	l.looks.Add(1)
+	if l.blind.Load() {
+		return nil, eventstore.ErrUnavailable
+	}
 	return l.Store.LookAt(ctx, n)
 }
 

@@ -140,3 +140,29 @@ func TestAPurchasePastItsDeadlineIsNotPlaced(t *testing.T) {
 	}
 	c.want("a process that was idle for long sells all the same", c.ask("u", 1), domain.Reserved)
 }
+
+// While the log does not answer, a purchase is refused before it is sent there: it would
+// be one more whose outcome nobody knows.
+func TestWhileTheLogIsAwayNothingIsSentToIt(t *testing.T) {
+	c := newTill(t, 5, commands.DirectOptions{}, nil)
+	c.want("the clock is known", c.ask("v", 1), domain.Reserved)
+	letGo := c.log.holdBack()
+	within, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if _, err := c.judges.Reserve(within, c.ask("u", 1)); !commands.IsUnknown(err) {
+		t.Fatalf("a work that is on its way: got %v, want an unknown outcome", err)
+	}
+	c.log.blind.Store(true)
+	before := c.log.works.Load()
+	for range 3 {
+		if v, err := c.judges.Reserve(t.Context(), c.ask("w", 1)); err == nil || commands.IsUnknown(err) {
+			t.Errorf("while the log is away: got %s, %v; want that nothing happened", v.Outcome, err)
+		}
+	}
+	if sent := c.log.works.Load() - before; sent != 0 {
+		t.Errorf("%d purchases were sent to a log that is away", sent)
+	}
+	c.log.blind.Store(false)
+	letGo()
+	c.want("when it is back", c.ask("w", 1), domain.Reserved)
+}

@@ -12,6 +12,11 @@
 // purchase ends placed or rejected with a reason, and that an unknown outcome is
 // found out, never taken for a failure.
 //
+// A sale of the strategy postgres has no gate: direct.go judges its purchases under the
+// log lock, by the same domain.Judge, and records them in that transaction. Places lists
+// nothing for it, so that whoever looks after gates passes it over; strategy.go asks, for
+// each sale, whoever judges it.
+//
 // What is known already is answered without the gate's Reserve (early.go, soldout.go,
 // known.go): each such answer is the one that the gate would have given at a moment
 // since the purchase arrived, and whoever may have an order is left to the gate. Sales
