@@ -34,6 +34,31 @@ type AdminItemView struct {
 	Stock     int64         `json:"stock" doc:"Units over all, those of later tranches included"`
 	Release   []TrancheView `json:"release" nullable:"false" doc:"Parts of the stock that come on sale later"`
 	Overdraft int64         `json:"overdraft" doc:"Units beyond the stock that the log may accept to keep a promise that the gate forgot"`
+	Units     *UnitsView    `json:"units,omitempty" doc:"Where they stand, a moment ago: answered by GET alone, and left out where no store could say"`
+}
+
+// UnitsView is where the units of an item stand.
+type UnitsView struct {
+	Released  *int64 `json:"released,omitempty" doc:"Ever put on sale; left out while the log cannot say"`
+	Taken     *int64 `json:"taken,omitempty" doc:"Of those, units of live orders (waiting for payment or paid) and units that were taken off sale, as the log has recorded them"`
+	Available *int64 `json:"available,omitempty" doc:"May still be sold. The gate is ahead of the log: available and taken need not add up to released while purchases are being recorded"`
+	By        string `json:"by,omitempty" enum:"gate,log" doc:"Who says what is available: the log where the sale does not sell or has no gate, or where the gate does not answer"`
+}
+
+// unitsView shapes what is known; nil where that is nothing.
+func unitsView(u commands.ItemUnits) *UnitsView {
+	if u == (commands.ItemUnits{}) {
+		return nil
+	}
+	v := UnitsView{Released: u.Released, Taken: u.Taken, Available: u.Available}
+	switch {
+	case u.Available == nil:
+	case u.ByLog:
+		v.By = "log"
+	default:
+		v.By = "gate"
+	}
+	return &v
 }
 
 // TrancheView is a part of the stock that comes on sale at a time.
@@ -91,6 +116,10 @@ func (s *Server) showSale(ctx context.Context, in *showRequest) (*showAnswer, er
 	}
 	view := s.adminView(ctx, shown.FoldedSale)
 	view.State = string(shown.State)
+	units := s.Shower.Units(ctx, shown.Sale)
+	for i := range view.Items {
+		view.Items[i].Units = unitsView(units[view.Items[i].SKU])
+	}
 	return &showAnswer{Body: view}, nil
 }
 

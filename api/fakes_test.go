@@ -84,6 +84,7 @@ type fakeShower struct {
 	err        error
 	others     []commands.SaleAnswer // in the list, beside the one
 	looked     int                   // how often it was asked for the sale of now
+	units      map[string]commands.ItemUnits
 }
 
 func saleTerms() domain.SaleTerms {
@@ -114,6 +115,12 @@ func (f *fakeShower) Look(ctx context.Context, id string) (commands.SaleAnswer, 
 	f.looked++
 	f.mu.Unlock()
 	return f.Show(ctx, id)
+}
+
+func (f *fakeShower) Units(context.Context, domain.Sale) map[string]commands.ItemUnits {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.units
 }
 
 func (f *fakeShower) List(ctx context.Context) ([]commands.SaleAnswer, error) {

@@ -39,7 +39,7 @@ func (s *Server) mount() ([]byte, error) {
 	}
 	api := humaecho.New(s.echo, config)
 	for _, r := range s.routes() {
-		if s.opts.ServiceOnly && (strings.HasPrefix(r.Path, pathPrefix) || strings.HasPrefix(r.Path, hooksPrefix) || strings.HasPrefix(r.Path, pagePrefix)) {
+		if s.opts.ServiceOnly && (strings.HasPrefix(r.Path, pathPrefix) || strings.HasPrefix(r.Path, hooksPrefix) || strings.HasPrefix(r.Path, pagePrefix) || isOps(r.Path)) {
 			continue
 		}
 		if r.access != public {

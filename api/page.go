@@ -7,6 +7,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/labstack/echo/v4"
 
+	"seckill/api/assets"
 	"seckill/api/pages"
 	"seckill/domain"
 )
@@ -23,7 +24,7 @@ const pageVersionDescription = `The version is that of the page, as Content-Loca
 which it began to say what it says, and the build of the page. It changes with title, prices, times, limits and the program, not with pauses,
 switches, preheats or releases. A bare number is a version of the sale: what the sale says since its terms changed last.`
 
-// pageOperation describes a route of the buyer page.
+// pageOperation describes a route of a page, or of what it loads.
 func pageOperation(path, id, summary, media string, refusals ...int) huma.Operation {
 	o := served(op(http.MethodGet, path, id, summary, refusals...), media)
 	if media == "text/html" {
@@ -32,28 +33,30 @@ func pageOperation(path, id, summary, media string, refusals ...int) huma.Operat
 	return o
 }
 
+// withText adds parameters of the path that are texts.
+func withText(o *huma.Operation, names ...string) {
+	for _, name := range names {
+		o.Parameters = append(o.Parameters, &huma.Param{Name: name, In: "path", Required: true, Schema: &huma.Schema{Type: huma.TypeString}})
+	}
+}
+
+// leads describes that a route may lead elsewhere.
+func leads(o *huma.Operation, description string) {
+	o.Responses["302"] = &huma.Response{Description: description,
+		Headers: map[string]*huma.Param{echo.HeaderLocation: {Schema: &huma.Schema{Type: huma.TypeString}}}}
+}
+
 // pageRoutes are the lines of the table for the buyer page.
 func (s *Server) pageRoutes() []route {
-	text := func(name string) *huma.Param {
-		return &huma.Param{Name: name, In: "path", Required: true, Schema: &huma.Schema{Type: huma.TypeString}}
-	}
-	with := func(o huma.Operation, names ...string) huma.Operation {
-		for _, name := range names {
-			o.Parameters = append(o.Parameters, text(name))
-		}
-		return o
-	}
-	version := with(pageOperation(pathPageVersion, "buyer-page-version", "The buyer page of one version of a sale, to be kept for ever", "text/html", 404, 503), "sale", "version")
-	leads := func(o *huma.Operation, description string) {
-		o.Responses["302"] = &huma.Response{Description: description,
-			Headers: map[string]*huma.Param{echo.HeaderLocation: {Schema: &huma.Schema{Type: huma.TypeString}}}}
-	}
+	latest := pageOperation(pathPage, "buyer-page", "The buyer page of a sale, for browsers", "text/html", 404, 503)
+	withText(&latest, "sale")
+	version := pageOperation(pathPageVersion, "buyer-page-version", "The buyer page of one version of a sale, to be kept for ever", "text/html", 404, 503)
+	withText(&version, "sale", "version")
 	leads(&version, "The page of an older version, or of another build of this program: to the latest")
 	version.Description = pageVersionDescription
-	asset := with(pageOperation(pathPageAsset, "buyer-page-asset", "What the buyer page loads, under a name that follows from its content", "text/javascript", 404), "build", "name")
-	leads(&asset, "That of another build of this program: to the one of this")
+	asset := assetOperation(pathPageAsset, "buyer-page-asset", "What the buyer page loads, under a name that follows from its content")
 	return []route{
-		{Operation: with(pageOperation(pathPage, "buyer-page", "The buyer page of a sale, for browsers", "text/html", 404, 503), "sale"), add: plain(s.page)},
+		{Operation: latest, add: plain(s.page)},
 		{Operation: version, add: plain(s.pageVersion)},
 		{Operation: asset, add: plain(s.pageAsset)},
 	}
@@ -140,19 +143,22 @@ func (s *Server) writePage(c echo.Context, sale domain.Sale, cache string) error
 	return c.Blob(http.StatusOK, "text/html; charset=utf-8", page.Body)
 }
 
-// pageAsset gives what a page of this program loads. A page of another build, kept
+// pageAsset gives what a buyer page loads.
+func (s *Server) pageAsset(c echo.Context) error { return giveAsset(c, s.pages.Assets(), pages.Policy) }
+
+// giveAsset gives what a page of this program loads. A page of another build, kept
 // somewhere or given by a neighbour while a new program is rolled out, gets ours.
-func (s *Server) pageAsset(c echo.Context) error {
+func giveAsset(c echo.Context, set *assets.Set, policy string) error {
 	build, name := c.Param("build"), c.Param("name")
-	asset, ok := s.pages.Asset(name)
+	asset, ok := set.File(name)
 	switch {
-	case !ok || !pages.IsBuild(build):
+	case !ok || !assets.IsBuild(build):
 		return refuse(domain.CodeNotFound)
-	case build != s.pages.Build():
-		return leadTo(c, s.pages.AssetPath(name))
+	case build != set.Build():
+		return leadTo(c, set.Path(name))
 	}
 	h := c.Response().Header()
-	securePage(h, pages.Policy) // a worker lives under the policy of its own file
+	securePage(h, policy) // a worker lives under the policy of its own file
 	h.Set(echo.HeaderCacheControl, pages.Forever)
 	return c.Blob(http.StatusOK, asset.MediaType, asset.Body)
 }

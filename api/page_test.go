@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"seckill/api/assets"
 	"seckill/api/pages"
 	"seckill/domain"
 )
@@ -17,7 +18,7 @@ func TestTheBuyerPageMayRunAndLoadNothingButItsOwnAssets(t *testing.T) {
 	const forEver = "public, max-age=31536000, immutable"
 	kept := h.ask(http.MethodGet, "/s/"+testSale, "").Header.Get("Content-Location")
 	version, ok := strings.CutPrefix(kept, "/s/"+testSale+"/v2-")
-	if !ok || !pages.IsBuild(version) {
+	if !ok || !assets.IsBuild(version) {
 		t.Fatalf("got Content-Location %q, want the page of version 2 and a build", kept)
 	}
 	for path, cache := range map[string]string{"/s/" + testSale: pages.Briefly, kept: forEver, "/s/" + testSale + "/v2": forEver, "/s/" + testSale + "/v3": forEver} {

@@ -45,6 +45,9 @@ type Shower interface {
 	// Look is Show as the log has the sale now.
 	Look(ctx context.Context, id string) (commands.SaleAnswer, error)
 	List(ctx context.Context) ([]commands.SaleAnswer, error)
+	// Units tells where the items of a sale stand, by SKU; what nobody could say is left
+	// out.
+	Units(ctx context.Context, sale domain.Sale) map[string]commands.ItemUnits
 }
 
 // Operator schedules and steers sales.

@@ -66,7 +66,7 @@ func (s *Server) routes() []route {
 		return route{Operation: op(http.MethodPost, path, id, summary, 401, 403, 404, 409, 422, 503),
 			access: admin, body: s.checkedBody(true), add: typed(s.steer(id, do))}
 	}
-	return append(s.pageRoutes(), []route{
+	return append(append(s.pageRoutes(), s.opsRoutes()...), []route{
 		{Operation: cacheable(op(http.MethodGet, pathSales, "list-sales", "Every sale, as buyers see it, but rehearsals that are over")), add: typed(s.listSales)},
 		{Operation: cacheable(op(http.MethodGet, pathSale, "get-sale", "One sale, as buyers see it", 404)), add: typed(s.getSale)},
 		{Operation: s.purchaseOperation(), access: buyer, add: plain(s.purchase)},

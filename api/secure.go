@@ -45,8 +45,8 @@ type outside struct{}
 
 func withOutside(ctx context.Context) context.Context { return context.WithValue(ctx, outside{}, true) }
 
-// HTTPServerOutside is HTTPServer without the routes of operators and the metrics,
-// which are 404 there as paths that nothing serves: for when they have a listener of
+// HTTPServerOutside is HTTPServer without the routes of operators, their console and
+// the metrics, which are 404 there as paths that nothing serves: for when they have a listener of
 // their own.
 func (s *Server) HTTPServerOutside() *http.Server {
 	server := s.HTTPServer()
@@ -84,6 +84,6 @@ func isInside(ctx context.Context) bool { return ctx.Value(operatorsOnly{}) != n
 // hidden tells whether a request came to a listener that does not serve the route
 // that was found for it.
 func hidden(c echo.Context) bool {
-	inner := strings.HasPrefix(c.Path(), adminPrefix) || c.Path() == pathMetrics
+	inner := strings.HasPrefix(c.Path(), adminPrefix) || c.Path() == pathMetrics || isOps(c.Path())
 	return inner && isOutside(c.Request())
 }

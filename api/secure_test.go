@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"seckill/api/console"
 	"seckill/api/pages"
 	"seckill/domain"
 )
@@ -40,7 +41,14 @@ func concrete(path string) string {
 		if err != nil {
 			panic(err)
 		}
-		return book.AssetPath("app.js")
+		return book.Assets().Path("app.js")
+	}
+	if path == pathOpsAsset {
+		page, err := console.New()
+		if err != nil {
+			panic(err)
+		}
+		return page.Assets().Path("app.js")
 	}
 	return strings.NewReplacer("{version}", "3", "{sale}", testSale, "{order}", testOrder, "{sku}", "shoe-42", "{name}", "force_ended", "{provider}", "simulator").Replace(path)
 }
@@ -118,7 +126,7 @@ func TestAListenerOutsideHasNoRoutesOfOperators(t *testing.T) {
 	for _, r := range h.server.routes() {
 		path := concrete(r.Path)
 		h.url = listening.URL
-		if strings.HasPrefix(r.Path, adminPrefix) {
+		if strings.HasPrefix(r.Path, adminPrefix) || isOps(r.Path) {
 			for _, method := range []string{r.Method, http.MethodOptions, http.MethodDelete} {
 				h.with(steering, method, path, "")
 				if got := h.with(steering, method, path, ""); got.StatusCode != 404 {
@@ -134,7 +142,8 @@ func TestAListenerOutsideHasNoRoutesOfOperators(t *testing.T) {
 		}
 	}
 	h.url = listening.URL
-	for _, path := range []string{"/api/v1/%61dmin/switches", "/api/v1//admin/switches", "/api/v1/admin/../admin/switches", "/API/v1/admin/switches", "/api/v1/admin/switches/"} {
+	for _, path := range []string{"/api/v1/%61dmin/switches", "/api/v1//admin/switches", "/api/v1/admin/../admin/switches", "/API/v1/admin/switches", "/api/v1/admin/switches/",
+		"/%6fps", "//ops", "/ops/", "/ops/assets/../assets/0123456789ab/app.js"} {
 		if got := h.with(steering, http.MethodGet, path, ""); got.StatusCode != 404 {
 			t.Errorf("%s outside: got %d, want 404", path, got.StatusCode)
 		}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"seckill/api/console"
 	"seckill/api/pages"
 )
 
@@ -135,6 +136,7 @@ type Server struct {
 	document []byte // openapi.yaml
 	prepared preparedProblems
 	pages    *pages.Pages
+	console  *console.Console
 	bodies   sync.Pool
 	refused  atomic.Uint64
 	polls    *polls
@@ -164,6 +166,9 @@ func New(deps Deps, opts Options) (*Server, error) {
 	}
 	s := &Server{Deps: deps, opts: opts, echo: echo.New(), labels: map[routeKey]string{}, polls: newPolls(opts.WaitingPolls)}
 	if s.pages, err = pages.New(pages.Options{TicketProof: opts.TicketProof}); err != nil {
+		return nil, fmt.Errorf("make the API: %w", err)
+	}
+	if s.console, err = console.New(); err != nil {
 		return nil, fmt.Errorf("make the API: %w", err)
 	}
 	if s.prepared, err = prepareProblems(); err != nil {

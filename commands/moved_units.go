@@ -30,21 +30,27 @@ func movedInto(ctx context.Context, log movesLog, sale *domain.Sale) (map[string
 
 // eachOf reads the events of one type of a sale.
 func eachOf(ctx context.Context, log movesLog, sale string, kind domain.Event, f func(*eventstore.Record, domain.Event)) error {
-	for after := int64(0); ; {
+	_, err := eachSince(ctx, log, sale, kind, 0, f)
+	return err
+}
+
+// eachSince is eachOf after a position of the log, and gives that of the last one read.
+func eachSince(ctx context.Context, log movesLog, sale string, kind domain.Event, after int64, f func(*eventstore.Record, domain.Event)) (int64, error) {
+	for {
 		page, err := log.Find(ctx, eventstore.Filter{SaleID: sale, Type: kind.EventType()}, after, streamPage)
 		if err != nil {
-			return fmt.Errorf("read %s of sale %s: %w", kind.EventType(), sale, err)
+			return after, fmt.Errorf("read %s of sale %s: %w", kind.EventType(), sale, err)
 		}
 		for i := range page {
-			after = page[i].Position
 			ev, err := decode(&page[i])
 			if err != nil {
-				return err
+				return after, err
 			}
+			after = page[i].Position
 			f(&page[i], ev)
 		}
 		if len(page) < streamPage {
-			return nil
+			return after, nil
 		}
 	}
 }

@@ -34,10 +34,12 @@ type Shower struct {
 	}
 	Guards interface {
 		Guards(ctx context.Context, streams []string) ([]eventstore.Guard, error)
+		movesLog
 	}
 
 	mu    sync.Mutex
 	looks map[string]*shared[saleLook]
+	units map[string]*saleUnits
 	away  time.Time // when the gate did not answer last
 }
 

@@ -22,9 +22,10 @@ func (p *Pages) Export(dir string, s Sale) ([]string, error) {
 	latest, ours := "s/"+s.ID, p.Path(s)[1:]
 	files := map[string][]byte{ours + "/index.html": page.Body, headersFile: []byte(headers())}
 	order := []string{}
-	for name, a := range p.assets {
-		file := p.AssetPath(name)[1:]
-		files[file] = a.Body
+	for _, name := range p.assets.Names() {
+		file := p.assets.Path(name)[1:]
+		asset, _ := p.assets.File(name)
+		files[file] = asset.Body
 		order = append(order, file)
 	}
 	// The page that names the others comes last: who finds it finds them.

@@ -7,13 +7,12 @@ import (
 	"encoding/hex"
 	"fmt"
 	"html/template"
-	"io/fs"
-	"mime"
-	"path"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
+
+	"seckill/api/assets"
 )
 
 //go:embed static
@@ -60,12 +59,6 @@ type Item struct {
 	SKU, Title, Price, Currency string
 }
 
-// Asset is a file that pages load.
-type Asset struct {
-	Name, MediaType string
-	Body            []byte
-}
-
 // Page is a page as it is sent.
 type Page struct {
 	Body []byte
@@ -76,8 +69,7 @@ type Page struct {
 // Pages makes pages, and keeps the last ones. It is safe for concurrent use.
 type Pages struct {
 	opts   Options
-	build  string
-	assets map[string]Asset
+	assets *assets.Set
 	html   *template.Template
 
 	mu   sync.Mutex
@@ -93,66 +85,25 @@ type kept struct {
 // maxKept bounds the pages in memory, a few kilobytes each.
 const maxKept = 64
 
-// buildLength is the length of a build in characters.
-const buildLength = 12
-
-// pageFile is the template; everything beside it is an asset.
-const pageFile = "page.html"
-
 // New reads the embedded files.
 func New(opts Options) (*Pages, error) {
-	p := &Pages{opts: opts, assets: map[string]Asset{}, kept: map[kept]Page{}}
-	files, err := fs.ReadDir(static, "static")
+	set, err := assets.Read(static, "static", Prefix, fmt.Sprintf("%+v", opts))
 	if err != nil {
 		return nil, fmt.Errorf("read the buyer page: %w", err)
 	}
-	sum := sha256.New()
-	fmt.Fprintf(sum, "%+v\n", opts)
-	for _, f := range files { // sorted by name
-		body, err := static.ReadFile(path.Join("static", f.Name()))
-		if err != nil {
-			return nil, fmt.Errorf("read the buyer page: %w", err)
-		}
-		fmt.Fprintf(sum, "%s %d\n", f.Name(), len(body))
-		sum.Write(body) // never fails
-		if f.Name() == pageFile {
-			if p.html, err = template.New(pageFile).Parse(string(body)); err != nil {
-				return nil, fmt.Errorf("read the buyer page: %w", err)
-			}
-			continue
-		}
-		p.assets[f.Name()] = Asset{Name: f.Name(), MediaType: mediaType(f.Name()), Body: body}
+	html, err := template.New(assets.PageFile).Parse(string(set.Page()))
+	if err != nil {
+		return nil, fmt.Errorf("read the buyer page: %w", err)
 	}
-	p.build = hex.EncodeToString(sum.Sum(nil))[:buildLength]
-	return p, nil
+	return &Pages{opts: opts, assets: set, html: html, kept: map[kept]Page{}}, nil
 }
 
-// mediaType is by hand for what browsers are strict about: a machine's own table
-// may call a module something else.
-func mediaType(name string) string {
-	switch path.Ext(name) {
-	case ".js":
-		return "text/javascript; charset=utf-8"
-	case ".css":
-		return "text/css; charset=utf-8"
-	case ".svg":
-		return "image/svg+xml"
-	}
-	return mime.TypeByExtension(path.Ext(name))
-}
-
-// Asset gives an asset by its name. Which build its pages are of the path says.
-func (p *Pages) Asset(name string) (Asset, bool) {
-	a, ok := p.assets[name]
-	return a, ok
-}
-
-// AssetPath is where a page of this build finds an asset.
-func (p *Pages) AssetPath(name string) string { return Prefix + p.build + "/" + name }
+// Assets are what the pages load.
+func (p *Pages) Assets() *assets.Set { return p.assets }
 
 // Version names a page of a sale for ever: the version of the sale since which it
 // says what it says, and the build of page, modules and style.
-func (p *Pages) Version(s Sale) string { return strconv.FormatInt(s.Version, 10) + "-" + p.build }
+func (p *Pages) Version(s Sale) string { return strconv.FormatInt(s.Version, 10) + "-" + p.Build() }
 
 // Path is where the page of a sale lies for ever.
 func (p *Pages) Path(s Sale) string { return "/s/" + s.ID + "/v" + p.Version(s) }
@@ -162,19 +113,14 @@ func (p *Pages) Path(s Sale) string { return "/s/" + s.ID + "/v" + p.Version(s) 
 func ParseVersion(text string) (number int64, build string, ok bool) {
 	digits, build, dashed := strings.Cut(text, "-")
 	number, err := strconv.ParseInt(digits, 10, 64)
-	if err != nil || number < 1 || strconv.FormatInt(number, 10) != digits || dashed && !IsBuild(build) {
+	if err != nil || number < 1 || strconv.FormatInt(number, 10) != digits || dashed && !assets.IsBuild(build) {
 		return 0, "", false
 	}
 	return number, build, true
 }
 
-// IsBuild tells whether a text has the form of a build, of whichever program.
-func IsBuild(text string) bool {
-	return len(text) == buildLength && strings.Trim(text, "0123456789abcdef") == ""
-}
-
 // Build names template, modules, style and options of this program's pages.
-func (p *Pages) Build() string { return p.build }
+func (p *Pages) Build() string { return p.assets.Build() }
 
 // Of gives the page of a sale.
 func (p *Pages) Of(s Sale) (Page, error) {
@@ -222,7 +168,7 @@ func (v view) Needs() string {
 }
 
 // Asset is where an asset lies.
-func (v view) Asset(name string) string { return v.pages.AssetPath(name) }
+func (v view) Asset(name string) string { return v.pages.assets.Path(name) }
 
 // Stamp writes a time for the page's scripts.
 func (v view) Stamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }

@@ -164,7 +164,7 @@ func TestABundleHoldsThePageItsVersionAndEveryAssetThatModulesAskFor(t *testing.
 	imports := regexp.MustCompile(`from '\./([a-z]+\.js)'`)
 	for _, name := range wrote {
 		for _, found := range imports.FindAllStringSubmatch(read(name), -1) {
-			read(p.AssetPath(found[1])[1:])
+			read(p.Assets().Path(found[1])[1:])
 		}
 	}
 }

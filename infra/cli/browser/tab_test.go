@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -49,11 +50,17 @@ func chromium(t *testing.T) string {
 
 func newShop(t *testing.T, settings ...string) *shop {
 	t.Helper()
+	return newShopOn(t, e2e.NewRig, settings...)
+}
+
+// newShopOn is newShop on an installation of the test's own.
+func newShopOn(t *testing.T, rig func(testing.TB) *e2e.Rig, settings ...string) *shop {
+	t.Helper()
 	if testing.Short() {
 		t.Skip("skipped in short mode: it runs the built program and a browser")
 	}
 	path := chromium(t)
-	env := append(e2e.NewRig(t).Settings(t), settings...)
+	env := append(rig(t).Settings(t), settings...)
 	child := e2e.Serve(t, e2e.ChildOptions{Env: env})
 	opts := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox)
 	ctx, cancel := chromedp.NewExecAllocator(context.Background(), opts...)
@@ -126,13 +133,14 @@ type tabOptions struct {
 	script   string // runs before the page's own
 }
 
-// watchful collects what the page's policy stopped and what broke, and every text
-// of the countdown.
+// watchful collects what the page's policy stopped and what broke; counting, every
+// text of the countdown.
 const watchful = `window.seen = {policy: [], faults: [], counts: []};
 document.addEventListener('securitypolicyviolation', (e) => seen.policy.push(e.violatedDirective + ' ' + e.blockedURI));
 addEventListener('error', (e) => seen.faults.push(String(e.message)));
-addEventListener('unhandledrejection', (e) => seen.faults.push(String(e.reason)));
-addEventListener('DOMContentLoaded', () => new MutationObserver(() =>
+addEventListener('unhandledrejection', (e) => seen.faults.push(String(e.reason)));`
+
+const counting = `addEventListener('DOMContentLoaded', () => new MutationObserver(() =>
   document.querySelector('main').dataset.phase === 'scheduled' && seen.counts.push(document.querySelector('#count').textContent))
   .observe(document.querySelector('#count'), {childList: true, characterData: true, subtree: true}));`
 
@@ -142,23 +150,36 @@ window.Date = class extends Real {
   static now() { return Real.now() + off; }
 };}`
 
-// open opens the page of a sale. When the test ends, nothing may have been
-// stopped by the policy, and nothing broken.
+// open opens the page of a sale.
 func (s *shop) open(t *testing.T, sale string, o tabOptions) *tab {
+	t.Helper()
+	address := s.proxy.url + "/s/" + sale
+	if o.buyer != "" {
+		address += "#token=" + tokenOf(t, o.buyer, "")
+	}
+	o.script = counting + o.script
+	return s.tab(t, address, o)
+}
+
+// tokenOf signs a token.
+func tokenOf(t *testing.T, who, role string) string {
+	t.Helper()
+	token, err := api.SignToken([]byte(e2e.TestSecret), who, role, "", time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return token
+}
+
+// tab opens an address. When the test ends, nothing may have been stopped by the
+// page's policy, and nothing broken.
+func (s *shop) tab(t *testing.T, address string, o tabOptions) *tab {
 	t.Helper()
 	ctx, cancel := chromedp.NewContext(s.browser, chromedp.WithNewBrowserContext())
 	t.Cleanup(cancel)
 	ctx, stop := context.WithTimeout(ctx, 2*time.Minute)
 	t.Cleanup(stop)
 	w := &tab{t: t, ctx: ctx}
-	address := s.proxy.url + "/s/" + sale
-	if o.buyer != "" {
-		token, err := api.SignToken([]byte(e2e.TestSecret), o.buyer, "", "", time.Hour)
-		if err != nil {
-			t.Fatal(err)
-		}
-		address += "#token=" + token
-	}
 	if o.language == "" {
 		o.language = "en-US"
 	}
@@ -194,6 +215,23 @@ func (w *tab) do(steps ...step) {
 	w.t.Helper()
 	if err := chromedp.Do(w.ctx, steps...); err != nil {
 		w.t.Fatal(err)
+	}
+}
+
+// picture writes a picture of the whole page into the folder PICTURES, where that is
+// set.
+func (w *tab) picture(name string) {
+	w.t.Helper()
+	dir := os.Getenv("PICTURES")
+	if dir == "" {
+		return
+	}
+	png, err := chromedp.Run(w.ctx, chromedp.FullScreenshot(100))
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, name+".png"), png, 0o644)
+	}
+	if err != nil {
+		w.t.Error(err)
 	}
 }
 

@@ -1,0 +1,10 @@
+// Package console is the operators' console: one page of plain HTML with ES modules
+// and a style sheet, made without a build step and embedded here.
+//
+// It promises that the page holds no data, so that anybody may load it where it is
+// served: what it shows it asks the API for, with the token that an operator gives
+// it. Nothing on it runs or loads but its own assets, and its policy forbids scripts
+// to make markup out of text at all.
+//
+// It refuses to do anything that the API does not: every action is one of its routes.
+package console
