@@ -175,11 +175,15 @@ func (s *stage) goodbye(r *result) error {
 		return nil
 	}
 	s.console.say("Still serving; stop with Ctrl-C. Have a look:")
-	token, err := api.SignToken(s.secret, "visitor", "", "", time.Hour)
+	visitor, err := api.SignToken(s.secret, "visitor", "", "", time.Hour)
 	if err != nil {
 		return err
 	}
-	for _, path := range []string{"/s/" + s.sale + "#token=" + token, "/api/v1/sales/" + s.sale, "/readyz", "/metrics", "/openapi.yaml"} {
+	operator, err := api.SignToken(s.secret, "demo-operator", api.RoleAdmin, "", time.Hour)
+	if err != nil {
+		return err
+	}
+	for _, path := range []string{"/s/" + s.sale + "#token=" + visitor, "/ops#token=" + operator, "/api/v1/sales/" + s.sale, "/readyz", "/metrics", "/openapi.yaml"} {
 		s.console.say("  http://%s%s", s.address, path)
 	}
 	if r.life.open != "" {

@@ -23,7 +23,7 @@ func TestOperatorsMayHaveAListenerOfTheirOwn(t *testing.T) {
 	if err != nil || answer.Status != http.StatusNotFound || answer.Text("code") != "not_found" {
 		t.Errorf("an operator's call outside: got %d %s %v, want 404", answer.Status, answer.Raw, err)
 	}
-	for path, want := range map[string][2]int{"/metrics": {404, 200}, "/healthz": {200, 200}, "/readyz": {200, 200}} {
+	for path, want := range map[string][2]int{"/metrics": {404, 200}, "/ops": {404, 200}, "/healthz": {200, 200}, "/readyz": {200, 200}} {
 		for i, c := range []*Client{public, operators} {
 			if answer, err := c.Call(http.MethodGet, path, "", "", nil); err != nil || answer.Status != want[i] {
 				t.Errorf("%s at %s: got %d %.80s %v, want %d", path, []string{"the buyers' listener", "the operators'"}[i], answer.Status, answer.Raw, err, want[i])
