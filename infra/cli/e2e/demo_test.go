@@ -83,6 +83,14 @@ func TestADemoWithMoreStockThanBuyersSellsToEveryBuyer(t *testing.T) {
 	wantNumbers(t, result, map[string]float64{"accepted": 100, "placed": 100, "sold_out": 0, "oversold": 0, "undersold": 0, "drift": 0})
 }
 
+func TestADemoWithoutAGateSellsExactlyItsStock(t *testing.T) {
+	t.Parallel()
+	result := runDemo(t, ObserveOptions{Dir: t.TempDir()}, "--strategy", "postgres", "--stock", "200", "--buyers", "1000")
+	wantNumbers(t, result, map[string]float64{
+		"accepted": 200, "placed": 200, "sold_out": 800, "errors": 0, "oversold": 0, "undersold": 0, "drift": 0, "paid": 100, "cancelled": 40, "returned": 40,
+	})
+}
+
 func TestADemoWorksOnAnImitatedRedis(t *testing.T) {
 	t.Parallel()
 	result := runDemo(t, ObserveOptions{Dir: t.TempDir(), RedisBin: embedded.InProcessRedis}, "--stock", "50", "--buyers", "300")
