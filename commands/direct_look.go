@@ -191,7 +191,7 @@ func (d *Direct) Order(ctx context.Context, ref domain.OrderRef) (GateOrder, err
 	if err != nil {
 		return GateOrder{}, &GateError{Err: err}
 	}
-	known := GateOrder{State: OrderUnknown, Epoch: look.Cursor(ref.Lane).Epoch}
+	known := GateOrder{Direct: true, State: OrderUnknown, Epoch: look.Cursor(ref.Lane).Epoch}
 	if look.Stream(stream).Version > 0 {
 		known.State = OrderAccepted
 		return known, nil
@@ -199,7 +199,7 @@ func (d *Direct) Order(ctx context.Context, ref domain.OrderRef) (GateOrder, err
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.flights[ref.ID] > 0 {
-		return GateOrder{Epoch: known.Epoch}, nil
+		return GateOrder{Direct: true, Epoch: known.Epoch}, nil
 	}
 	known.OpenFor = max(0, look.Now().Sub(d.unknownSince(ref.ID, look.Now())))
 	return known, nil

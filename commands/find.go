@@ -136,17 +136,24 @@ func (f *Finder) fromGate(ctx context.Context, ref domain.OrderRef, queued Order
 	if err != nil {
 		return queued.waitingFor(domain.WaitingForGate), nil
 	}
+	away := domain.WaitingForGate
+	if known.Direct {
+		away = domain.WaitingForLog
+	}
 	switch known.State {
 	case OrderAccepted:
+		if known.Direct { // a moment ago
+			return queued, nil
+		}
 		if known.OpenFor == 0 { // its lane is closed: a recovery records it
 			queued.WaitingFor = domain.WaitingForGate
 		}
 		return f.withLines(ctx, ref, known, queued), nil
 	case OrderUnresolved:
-		return f.withoutSale(ctx, ref, queued.waitingFor(domain.WaitingForGate)), nil
+		return f.withoutSale(ctx, ref, queued.waitingFor(away)), nil
 	case OrderUnknown:
 		if known.OpenFor < settleTime {
-			return queued.waitingFor(domain.WaitingForGate), nil
+			return queued.waitingFor(away), nil
 		}
 		switch waits, err := f.heldUp(ctx, ref.Place.Sale); {
 		case err != nil:
@@ -155,7 +162,7 @@ func (f *Finder) fromGate(ctx context.Context, ref domain.OrderRef, queued Order
 		case waits:
 			return queued.waitingFor(domain.WaitingForSale), nil
 		case f.Holds != nil && f.Holds(ref.ID): // who holds it offers it again
-			return queued.waitingFor(domain.WaitingForGate), nil
+			return queued.waitingFor(away), nil
 		}
 	}
 	err = f.Lost.Declare(ctx, ref, queued.BuyerID)

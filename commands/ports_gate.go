@@ -111,6 +111,8 @@ const (
 // GateOrder is a look at an order in the gate. OpenFor is for how long the lane
 // has been open under its present epoch, by the gate's clock; 0 when it is not.
 type GateOrder struct {
+	// Direct: there is no gate, the log alone was looked at.
+	Direct  bool
 	State   GateOrderState
 	Buyer   string
 	Entry   domain.EntryID
