@@ -107,6 +107,10 @@ func showsFlips(t *testing.T, s *shop) {
 	w.await(told("pause_purchases", "", "reason"), "the price is wrong")
 	w.await(`String(document.querySelector('#sum-text').textContent.includes('Pause purchases (everywhere)'))`, "true")
 	w.await(`String(document.title.startsWith('⚠ 1 on'))`, "true")
+	w.screen(1280, 900, false)
+	if got := w.text("document.documentElement.scrollWidth <= innerWidth"); got != "true" {
+		t.Error("the page is wider than the window")
+	}
 	w.picture("console-on")
 	w.await(`String(shown.some((s) => s.includes('Turned on: Pause purchases, everywhere') && s.includes('the price is wrong')))`, "true")
 	if by, want := w.text(told("pause_purchases", "", "by")), s.standing(t, "pause_purchases", "")["by"]; by == "" || by != want {
@@ -290,10 +294,7 @@ func showsMarks(t *testing.T, s *shop) {
 func speaksAndFits(t *testing.T, s *shop) {
 	s.sale(t, time.Now().Add(time.Hour), map[string]any{"title": "一个名字很长很长很长很长很长很长很长很长很长很长的活动"}, item("a-very-long-stock-keeping-unit-name-without-any-break-in-it", 5))
 	w := s.tab(t, s.proxy.url+"/ops", tabOptions{language: "zh-CN"})
-	w.do(chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
-		_, err := cdp.Call(ctx, target, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: 360, Height: 740, DeviceScaleFactor: 2, Mobile: true})
-		return err
-	}))
+	w.screen(360, 740, true)
 	w.await("document.documentElement.lang", "zh-CN")
 	w.await("document.querySelector('#sign-in-title').textContent", "登录")
 	w.text(`location.hash = '#token=` + tokenOf(t, "on-duty", "admin") + `'`)
@@ -312,6 +313,15 @@ func speaksAndFits(t *testing.T, s *shop) {
 	if bare := w.text(`[...document.querySelectorAll('button, input, select, textarea')].filter((n) => !n.hidden && !(n.textContent || n.labels?.length || n.getAttribute('aria-label'))).length`); bare != "0" {
 		t.Errorf("%s controls have no name", bare)
 	}
+}
+
+// screen gives the window another size.
+func (w *tab) screen(width, height int64, mobile bool) {
+	w.t.Helper()
+	w.do(chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		_, err := cdp.Call(ctx, target, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: width, Height: height, DeviceScaleFactor: 1, Mobile: mobile})
+		return err
+	}))
 }
 
 // together notes how many calls were under way at once, and how many began.
