@@ -2,6 +2,8 @@ package commands
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"time"
 
 	"seckill/domain"
@@ -10,81 +12,90 @@ import (
 // noneLeft is a proof about a sale: with exactly these levels nothing was on its way
 // between its buckets. As long as a later look finds every bucket so, nothing is: what
 // leaves a bucket lowers its units, and what enters moves what it has applied.
-type noneLeft struct{ levels []BucketLevel }
+type noneLeft struct {
+	levels []BucketLevel
+	lanes  []int // of levels
+	// awaited is, by lane, what its journal held when levels were read, until the log has
+	// recorded it.
+	awaited map[int]int64
+	proven  bool
+}
 
 // Bounds of waiting for the log in a look.
 const (
-	lookAwait = 60 * time.Millisecond
+	lookAwait = 30 * time.Millisecond
 	lookPoll  = 3 * time.Millisecond
 )
 
 // noneLeft tells whether all units of the sale lie in its buckets as levels say, at one
 // moment since levels began to be read: none is on its way. It holds where every
-// bucket sells; the log has recorded what the journals held then; each bucket has
-// applied the head of its stock streams; and a second look finds all units and what is
-// applied unchanged. (The lanes' counts may go on, by purchases in other sales: a
-// purchase or move of this one would show in the units.)
+// bucket sells; the log has recorded what the journals held in a first look; each bucket
+// has applied the head of its stock streams; and a look after that finds all units and
+// what is applied unchanged. (The lanes' counts go on, by purchases in other sales:
+// a purchase or move of this one would show in the units.) What takes longer than a
+// moment goes on with the next look, if that finds the same.
 func (l *Leveller) noneLeft(s *levelSale, sale *domain.Sale, levels []BucketLevel) bool {
 	for _, level := range levels {
 		if !level.Selling {
+			s.none = nil
 			return false
 		}
 	}
-	if s.none != nil && sameLevels(s.none.levels, levels) {
+	if s.none == nil || !sameLevels(s.none.levels, levels) {
+		s.none = newNoneLeft(Places(l.env.Store, *sale), levels)
+	}
+	if s.none.proven {
 		return true
 	}
-	s.none = nil
 	ctx, cancel := l.step()
 	defer cancel()
-	if !l.recorded(ctx, sale, levels) || !l.atHeads(ctx, sale, levels) {
+	if !l.recorded(ctx, s.none) || !l.atHeads(ctx, sale, levels) {
 		return false
 	}
 	again, err := l.gate.Levels(ctx, Places(l.env.Store, *sale), sale.SKUs())
-	if err != nil || !sameLevels(levels, again) {
-		return false
-	}
-	s.none = &noneLeft{levels}
-	return true
+	s.none.proven = err == nil && sameLevels(levels, again)
+	return s.none.proven
 }
 
-// recorded waits a moment until the cursor of each lane has reached what its journal
-// held.
-func (l *Leveller) recorded(ctx context.Context, sale *domain.Sale, levels []BucketLevel) bool {
-	ctx, cancel := context.WithTimeout(ctx, lookAwait)
-	defer cancel()
-	places := Places(l.env.Store, *sale)
-	missing := map[int]BucketLevel{}
+func newNoneLeft(places []domain.Place, levels []BucketLevel) *noneLeft {
+	n := &noneLeft{levels: levels, awaited: map[int]int64{}}
 	for i, level := range levels {
 		lane := places[i].Lane()
-		if level.N > missing[lane].N || missing[lane].Epoch == 0 {
-			missing[lane] = level
-		}
+		n.lanes = append(n.lanes, lane)
+		n.awaited[lane] = max(n.awaited[lane], level.N)
 	}
-	for {
-		lanes := make([]int, 0, len(missing))
-		for lane := range missing {
-			lanes = append(lanes, lane)
-		}
+	return n
+}
+
+// recorded waits a moment until the cursor of each lane has reached what is awaited, and
+// tells whether it has. An epoch that moved shows in the levels.
+func (l *Leveller) recorded(ctx context.Context, n *noneLeft) bool {
+	ctx, cancel := context.WithTimeout(ctx, lookAwait)
+	defer cancel()
+	epochs := map[int]int64{}
+	for i := range n.levels {
+		epochs[n.lanes[i]] = n.levels[i].Epoch
+	}
+	for len(n.awaited) > 0 {
+		lanes := slices.Collect(maps.Keys(n.awaited))
 		cursors, err := l.log.Cursors(ctx, lanes)
 		if err != nil {
 			return false
 		}
 		for i, lane := range lanes {
-			switch want := missing[lane]; {
-			case cursors[i].Epoch != want.Epoch:
-				return false // it recovers, or is about to
-			case cursors[i].N >= want.N:
-				delete(missing, lane)
+			if cursors[i].Epoch == epochs[lane] && cursors[i].N >= n.awaited[lane] {
+				delete(n.awaited, lane)
 			}
 		}
-		if len(missing) == 0 {
-			return true
+		if len(n.awaited) == 0 {
+			break
 		}
 		if ctx.Err() != nil {
 			return false
 		}
 		pause(ctx, lookPoll)
 	}
+	return true
 }
 
 // atHeads tells whether each bucket has applied the head of its stock streams, and

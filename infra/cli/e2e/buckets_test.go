@@ -2,6 +2,9 @@ package e2e
 
 import (
 	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"seckill/commands"
@@ -100,4 +103,101 @@ func TestLimitsHoldAcrossBucketsAndProcesses(t *testing.T) {
 		c.accepted[order] = buyer
 	}
 	StandingChecks(t, nodes[0], sale, c.accepted)
+}
+
+func TestUnitsOnTheirWayAreBusyAndNeverSoldOut(t *testing.T) {
+	rig := NewRig(t)
+	first := rig.Node(t, NodeOptions{})
+	terms := Terms(4) // one in each of the first four buckets
+	terms.Buckets = 8
+	sale := first.Schedule(t, terms)
+	buyers := buyersOf(sale, 8, 8, 6)
+	first.Stop() // from now nobody records
+	n := rig.Node(t, NodeOptions{APIOnly: true})
+	for _, buyer := range buyers {
+		if res, err := n.Buy(sale, buyer); !isProblem(err, domain.CodeBusy) {
+			t.Errorf("%s, while nothing lands: got %v, %v; want busy", buyer, res.Outcome, err)
+		}
+	}
+	shower := &commands.Shower{Env: n.Env, Sales: n.Sales, Gate: n.Gate, Guards: n.Store}
+	if shown, err := shower.Show(context.Background(), sale); err != nil || shown.SoldOut["item"] {
+		t.Errorf("shown %+v, %v; want not sold out while units are on their way", shown.SoldOut, err)
+	}
+	last := rig.Node(t, NodeOptions{})
+	c := buyUntilTold(t, []*Node{n, last}, sale, buyers, 4)
+	c.want(t, domain.Reserved, 4)
+	c.want(t, domain.SoldOut, 4)
+	StandingChecks(t, last, sale, c.accepted)
+	shower = &commands.Shower{Env: n.Env, Sales: n.Sales, Gate: n.Gate, Guards: n.Store}
+	if shown, err := shower.Show(context.Background(), sale); err != nil || !shown.SoldOut["item"] {
+		t.Errorf("shown %+v, %v; want sold out", shown.SoldOut, err)
+	}
+}
+
+func TestASaleIsSoldOutAlthoughOthersInItsLanesSell(t *testing.T) {
+	n := NewRig(t).Node(t, NodeOptions{})
+	terms := Terms(50)
+	terms.Buckets = 16
+	small := n.Schedule(t, terms)
+	terms = Terms(1_000_000)
+	terms.Buckets = 128 // in most lanes
+	large := n.Schedule(t, terms)
+	over := make(chan struct{})
+	var others sync.WaitGroup
+	var sold atomic.Int64
+	for worker := range 2 {
+		others.Go(func() {
+			for i := 0; ; i++ {
+				select {
+				case <-over:
+					return
+				default:
+				}
+				if res, err := n.Buy(large, fmt.Sprintf("other-%d-%d", worker, i)); err == nil && res.Outcome == domain.Reserved {
+					sold.Add(1)
+				}
+			}
+		})
+	}
+	c := buyUntilTold(t, []*Node{n}, small, buyersOf(small, 16, 200, 9, 10), 20)
+	before := sold.Load()
+	late := buyUntilTold(t, []*Node{n}, small, buyersOf(small, 16, 400, 9, 10)[200:], 20)
+	if n := sold.Load() - before; n == 0 {
+		t.Error("the other sale sold nothing meanwhile")
+	}
+	close(over)
+	others.Wait()
+	c.want(t, domain.Reserved, 50)
+	c.want(t, domain.SoldOut, 150)
+	late.want(t, domain.SoldOut, 200)
+}
+
+func TestASaleOfManyBucketsIsCleanedUp(t *testing.T) {
+	n, sale := opened(t, 30, buckets(5))
+	c := buyUntilTold(t, []*Node{n}, sale, buyersOf(sale, 5, 40, 4), 10)
+	c.want(t, domain.Reserved, 30)
+	n.AwaitDecided(t, c.accepted)
+	if out, in, _, _ := n.movesOf(t, sale); out == 0 || out != in {
+		t.Fatalf("%d moves out and %d in, want some", out, in)
+	}
+	n.payAll(t, c.accepted)
+	head, err := n.Store.Head(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	past, err := commands.AsOf(context.Background(), n.Store, commands.AsOfScope{Sale: sale}, head.Number)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var left int64
+	for _, stock := range past.Stocks {
+		left += stock.Left()
+	}
+	if left != 0 || len(past.Stocks) != 5 {
+		t.Errorf("as of now %d left in %d buckets, want none in 5", left, len(past.Stocks))
+	}
+	n.CloseSale(t, sale)
+	n.CleanUp(t, sale)
+	n.WantGone(t, sale)
+	checkAudit(t, n)
 }
