@@ -97,6 +97,9 @@ func TestEverySwitchStateAndReasonHasItsText(t *testing.T) {
 	for _, reason := range []domain.PauseReason{domain.PausedByOperator, domain.PausedByDrift, domain.PausedByRecovery, domain.PausedBySwitch, domain.PausedByAcknowledgement} {
 		need("pause." + string(reason))
 	}
+	for _, part := range []string{"event_store", "log_tables", "gate", "projections", "tokens", "recorder", "relay", "public_relay", "scheduler", "process"} {
+		need("part." + part)
+	}
 	for _, state := range []string{"busy", "lost", "absent", "other"} {
 		need("away."+state, "away."+state+".never")
 	}

@@ -33,9 +33,9 @@ function make() {
 function countdown(sale, now) {
   if (isOver(sale)) return say('sale.closed', { at: when(sale.closes_at) });
   if (Number.isNaN(now)) return '';
-  if (sale.state !== 'scheduled') return say('sale.closes_in', { left: left(Date.parse(sale.closes_at) - now) });
-  const ms = Date.parse(sale.opens_at) - now;
-  return ms > 0 ? say('sale.opens_in', { left: left(ms) }) : say('sale.opening');
+  const ms = Date.parse(sale.opens_at) - now; // one that a switch pauses may be yet to open
+  if (ms > 0) return say('sale.opens_in', { left: left(ms) });
+  return sale.state === 'scheduled' ? say('sale.opening') : say('sale.closes_in', { left: left(Date.parse(sale.closes_at) - now) });
 }
 
 // byLog tells that somebody else than the one who judges says what is left.
