@@ -17,6 +17,11 @@
 // nothing for it, so that whoever looks after gates passes it over; strategy.go asks, for
 // each sale, whoever judges it.
 //
+// A sale of several buckets (level.go and its neighbours, move.go): the leveller moves
+// units to the bucket that is asked for, by journal and log like everything that leaves
+// and enters the gate, and it alone says that such a sale is sold out. Nothing is
+// promised about where units lie; that every one can be sold is.
+//
 // What is known already is answered without the gate's Reserve (early.go, soldout.go,
 // known.go): each such answer is the one that the gate would have given at a moment
 // since the purchase arrived, and whoever may have an order is left to the gate. Sales
