@@ -79,6 +79,8 @@ type Keeper struct {
 	wake chan struct{}
 	turn int // of the sweep; the goroutine of Run alone knows it
 
+	living, gone madeOf[contents] // of the list of all sales
+
 	mu      sync.Mutex
 	suspect map[int]bool
 	held    map[domain.Place]time.Time // since when a hold stands unconfirmed
@@ -140,16 +142,23 @@ func (k *Keeper) contents(ctx context.Context) (contents, error) {
 	if err != nil {
 		return nil, err
 	}
+	return k.living.get(sales, func(sales []FoldedSale) contents { return k.contentsOf(sales, false) }), nil
+}
+
+// contentsOf lists the buckets of sales that were cleaned up, or of all others.
+func (k *Keeper) contentsOf(sales []FoldedSale, cleaned bool) contents {
 	all := contents{}
-	for _, sale := range sales {
-		if sale.Cleaned {
+	for i := range sales {
+		sale := &sales[i]
+		if sale.Cleaned != cleaned {
 			continue
 		}
+		skus := sale.SKUs()
 		for _, place := range Places(k.env.Store, sale.Sale) {
-			all[place.Lane()] = append(all[place.Lane()], saleBucket{place, sale.SKUs()})
+			all[place.Lane()] = append(all[place.Lane()], saleBucket{place, skus})
 		}
 	}
-	return all, nil
+	return all
 }
 
 // lanesUnseen is after how many lanes that cannot be looked at the gate is taken to be

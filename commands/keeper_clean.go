@@ -21,16 +21,7 @@ func (k *Keeper) cleaned(ctx context.Context) (contents, error) {
 	if err != nil {
 		return nil, err
 	}
-	gone := contents{}
-	for _, sale := range sales {
-		if !sale.Cleaned {
-			continue
-		}
-		for _, place := range Places(k.env.Store, sale.Sale) {
-			gone[place.Lane()] = append(gone[place.Lane()], saleBucket{place, sale.SKUs()})
-		}
-	}
-	return gone, nil
+	return k.gone.get(sales, func(sales []FoldedSale) contents { return k.contentsOf(sales, true) }), nil
 }
 
 // sweepCleaned takes away what the gate still holds of sales that were cleaned

@@ -3,6 +3,7 @@ package commands
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -36,6 +37,7 @@ type saleNews struct {
 	underway bool
 
 	listed  map[string]bool // every sale of the era listEra
+	order   []string        // the same, sorted, where it has as many
 	listEra int
 	list    []FoldedSale // of listed, as of listAt changes
 	listAt  int64
@@ -208,7 +210,10 @@ func (s *Sales) remembered() (list []FoldedSale, missing []string, ok bool) {
 		return n.list, nil, true
 	}
 	list = make([]FoldedSale, 0, len(n.listed))
-	for id := range n.listed {
+	if len(n.order) != len(n.listed) {
+		n.order = slices.Sorted(maps.Keys(n.listed))
+	}
+	for _, id := range n.order {
 		sale, follows := s.known[id].standing(n.heard.era)
 		if !follows {
 			missing = append(missing, id)
@@ -216,7 +221,6 @@ func (s *Sales) remembered() (list []FoldedSale, missing []string, ok bool) {
 		}
 		list = append(list, sale)
 	}
-	sortSales(list)
 	if len(missing) == 0 {
 		n.list, n.listAt = list, changes
 	}
@@ -245,7 +249,7 @@ func (s *Sales) keepList(before place, ids []string) {
 	if before != (place{n.heard.era, n.moves}) || n.underway {
 		return
 	}
-	n.listed, n.listEra, n.list = make(map[string]bool, len(ids)), before.era, nil
+	n.listed, n.order, n.listEra, n.list = make(map[string]bool, len(ids)), nil, before.era, nil
 	for _, id := range ids {
 		n.listed[id] = true
 		if c := s.known[id]; c != nil {

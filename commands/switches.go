@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 	"unicode/utf8"
@@ -58,6 +59,12 @@ type Switchboard struct {
 	operator *Operator
 	known    atomic.Pointer[flips]
 	refresh  chan struct{} // holds one while somebody looks
+
+	settling sync.Mutex
+	settled  struct { // what was compared last, where no sale was behind
+		version int64
+		of      []FoldedSale
+	}
 }
 
 // flips is the fold of the stream of what is flipped everywhere.

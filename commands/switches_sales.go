@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -133,7 +134,25 @@ func (b *Switchboard) hold(ctx context.Context, outcome domain.Outcome) error {
 // settle brings every sale that is not over to what is on everywhere, in the log
 // and in the gate.
 func (b *Switchboard) settle(ctx context.Context, now *flips) error {
-	return b.each(ctx, func(sale FoldedSale) error {
+	sales, err := b.sales.List(ctx)
+	if err != nil {
+		return err
+	}
+	b.settling.Lock()
+	done := b.settled.version == now.version && sameList(b.settled.of, sales)
+	b.settling.Unlock()
+	if done { // nothing changed since
+		return nil
+	}
+	over := b.env.Now().Add(-switchGrace)
+	behind := slices.DeleteFunc(slices.Clone(sales), func(sale FoldedSale) bool { return sale.Over(over) || len(now.missing(sale.Sale)) == 0 })
+	if len(behind) == 0 {
+		b.settling.Lock()
+		b.settled.version, b.settled.of = now.version, sales
+		b.settling.Unlock()
+		return nil
+	}
+	return b.eachOf(behind, func(sale FoldedSale) error {
 		changed := false
 		for range changeTries {
 			flips := now.missing(sale.Sale)

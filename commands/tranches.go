@@ -53,6 +53,7 @@ type Tranches struct {
 	follow *Follower
 	opts   TrancheOptions
 
+	parted  madeOf[[]FoldedSale]
 	done    map[trancheOf]time.Time // when it is looked for again
 	failing bool
 }
@@ -95,7 +96,7 @@ func (t *Tranches) Sweep(ctx context.Context) (next time.Time, err error) {
 		return next, err
 	}
 	var faults []error
-	for _, sale := range sales {
+	for _, sale := range t.parted.get(sales, withParts) {
 		soonest, err := t.sweepSale(ctx, sale)
 		if err != nil {
 			faults = append(faults, err)
@@ -116,6 +117,17 @@ func (t *Tranches) Sweep(ctx context.Context) (next time.Time, err error) {
 	}
 	t.failing = err != nil
 	return next, err
+}
+
+// withParts gives the sales whose stock comes in parts.
+func withParts(sales []FoldedSale) []FoldedSale {
+	var parted []FoldedSale
+	for i := range sales {
+		if len(sales[i].Planned()) > 0 {
+			parted = append(parted, sales[i])
+		}
+	}
+	return parted
 }
 
 func (t *Tranches) sweepSale(ctx context.Context, sale FoldedSale) (next time.Time, err error) {
