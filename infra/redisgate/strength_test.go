@@ -139,7 +139,7 @@ func TestAcknowledgedPurchasesOutliveTheirMaster(t *testing.T) {
 	stage := gatetest.NewStage(t, gatetest.Subject{Ports: gate})
 	show := stage.Open(nil, 100_000)
 	acknowledged := buyUntil(t, gate, stage, show, domain.AcknowledgeReplicated, master.Kill)
-	if err := client(t, replica.URL).SlaveOf(context.Background(), "NO", "ONE").Err(); err != nil {
+	if err := client(t, replica.URL).ReplicaOf(context.Background(), "NO", "ONE").Err(); err != nil {
 		t.Fatalf("promote the replica: %v", err)
 	}
 	wantInJournal(t, openGate(t, replica.URL, redisgate.Options{Namespace: redisgate.NamespaceOf(gate)}), show, acknowledged)
