@@ -133,7 +133,12 @@ func (s *Sales) Get(ctx context.Context, id string) (FoldedSale, error) {
 		return sale, nil
 	}
 	if s.opts.News != nil {
-		if heard = s.keepUp(ctx, age); heard.era > 0 {
+		heard = s.keepUp(ctx, age)
+		if heard.away { // it would not answer for one sale either, and who buys has no time for that
+			s.put(c, sale, false)
+			return sale, nil
+		}
+		if heard.era > 0 {
 			if sale, age = c.look(heard, s.now()); age < s.opts.Fresh || c.follows(heard) {
 				return sale, nil
 			}

@@ -2,6 +2,7 @@ package commands
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -43,11 +44,12 @@ type saleNews struct {
 	listAt  int64
 }
 
-// heard is the era of the news, when they were asked for last, and since when the log
-// is known to say nothing else.
+// heard is the era of the news, when they were asked for last, since when the log is
+// known to say nothing else, and whether it did not answer then.
 type heard struct {
 	era         int
 	asked, seen time.Time
+	away        bool
 }
 
 // place is how far the news were when somebody began to read a sale.
@@ -88,7 +90,7 @@ func (s *Sales) keepUp(ctx context.Context, age time.Duration) heard {
 		s.news.asking.Lock()
 	}
 	defer s.news.asking.Unlock()
-	if h := s.heardNow(); h.era > 0 && s.now().Sub(h.asked) < s.opts.Fresh {
+	if h := s.heardNow(); (h.era > 0 || h.away) && s.now().Sub(h.asked) < s.opts.Fresh {
 		return h
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.opts.Budget)
@@ -131,6 +133,7 @@ func (s *Sales) hearMore(ctx context.Context) error {
 	s.news.underway = false
 	s.news.moves++
 	s.news.heard.asked = s.now()
+	s.news.heard.away = err != nil && (errors.Is(err, eventstore.ErrUnavailable) || ctx.Err() != nil)
 	if err != nil {
 		return err
 	}

@@ -204,3 +204,31 @@ func TestASaleThatWasReadBesideTheNewsIsReadAgain(t *testing.T) {
 		t.Error("got a sale that is open, want it closed")
 	}
 }
+
+func TestALogThatIsAwayIsAskedOnceForNewsAndNotAlsoForEachSale(t *testing.T) {
+	s, news, ids := manySales(t, 20)
+	for _, id := range ids {
+		s.get(t, id) // known, and not yet kept up by the news
+	}
+	s.advance(250 * time.Millisecond)
+	news.mu.Lock()
+	news.fail = eventstore.ErrUnavailable
+	news.mu.Unlock()
+	reads, asked := s.reads.Load(), news.asked
+	for _, id := range ids {
+		if sale := s.get(t, id); sale.ID != id {
+			t.Errorf("got sale %q; want %s as it was known", sale.ID, id)
+		}
+	}
+	if n, m := news.asked-asked, s.reads.Load()-reads; n != 1 || m != 0 {
+		t.Errorf("asked %d times for news and read %d streams; want one question that nobody waits for twice", n, m)
+	}
+	news.mu.Lock()
+	news.fail = nil
+	news.mu.Unlock()
+	s.log.add(t, domain.SaleStream(ids[7]), ids[7], "", &domain.SaleClosed{SaleID: ids[7]})
+	s.advance(250 * time.Millisecond)
+	if !s.get(t, ids[7]).Closed {
+		t.Error("the log answers again and what happened is not heard")
+	}
+}
