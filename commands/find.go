@@ -85,7 +85,7 @@ func (f *Finder) Find(ctx context.Context, buyer, id string) (OrderAnswer, error
 	queued := OrderAnswer{WaitingFor: domain.WaitingForRecorder, Order: domain.Order{
 		ID: ref.ID, SaleID: ref.Place.Sale, BuyerID: buyer, Bucket: ref.Place.Bucket, Status: domain.OrderStatusQueued,
 	}}
-	look, cancel := context.WithTimeout(ctx, findBudget)
+	look, cancel := f.lookBudget(ctx, ref.ID)
 	defer cancel()
 	if answer, ok, err := f.View.Order(look, ref.ID); err == nil && ok && !f.told.beyond(answer) {
 		return answer, nil
@@ -175,6 +175,17 @@ func (f *Finder) fromGate(ctx context.Context, ref domain.OrderRef, queued Order
 // acceptedBudget bounds asking gate and journal what a queued order is of, while the
 // log is away.
 const acceptedBudget = 500 * time.Millisecond
+
+// lookBudget bounds looking an order up in read model and log. Of one that this node
+// acknowledged there is something to tell without them, and that needs its time too.
+func (f *Finder) lookBudget(ctx context.Context, order string) (context.Context, context.CancelFunc) {
+	end := time.Now().Add(findBudget)
+	at, ok := ctx.Deadline()
+	if at = at.Add(-acceptedBudget); ok && at.Before(end) && f.Holds != nil && f.Holds(order) {
+		end = at
+	}
+	return context.WithDeadline(ctx, end)
+}
 
 // asAccepted gives a queued order with what was bought, where gate and journal tell
 // it in time; else as it is.

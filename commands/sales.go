@@ -106,7 +106,7 @@ type cachedSale struct {
 // NewSales makes a directory over a store.
 func NewSales(store SaleStore, now func() time.Time, opts SalesOptions) *Sales {
 	return &Sales{
-		store: store, now: now, opts: opts.withDefaults(),
+		store: store, now: now, opts: opts.withDefaults(), news: saleNews{asking: make(chan struct{}, 1)},
 		known: map[string]*cachedSale{}, unknown: map[string]time.Time{}, loading: map[string]*shared[FoldedSale]{},
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -28,7 +27,7 @@ type SaleNews interface {
 // log went back, or so much came that it is not read through, another era begins, and
 // each sale is read once by itself before it follows again.
 type saleNews struct {
-	asking  sync.Mutex // held by the one who asks
+	asking  chan struct{} // holds one while somebody asks
 	changes atomic.Int64
 
 	// Guarded by Sales.mu.
@@ -81,15 +80,27 @@ func (c *cachedSale) follows(h heard) bool {
 }
 
 // keepUp asks for news unless that was done a moment ago, and gives how far they are.
-// One caller asks; the others wait for him only where what they have is stale.
+// One caller asks; the others wait for him only where what they have is stale, and
+// within the budget: then the log counts as away.
 func (s *Sales) keepUp(ctx context.Context, age time.Duration) heard {
-	if !s.news.asking.TryLock() {
-		if age < s.opts.Stale {
-			return s.heardNow()
+	select {
+	case s.news.asking <- struct{}{}:
+	default:
+		h := s.heardNow()
+		if age < s.opts.Stale || h.away {
+			return h
 		}
-		s.news.asking.Lock()
+		patience := time.NewTimer(s.opts.Budget)
+		defer patience.Stop()
+		select {
+		case s.news.asking <- struct{}{}:
+		case <-patience.C:
+			return heard{away: true}
+		case <-ctx.Done():
+			return heard{away: true}
+		}
 	}
-	defer s.news.asking.Unlock()
+	defer func() { <-s.news.asking }()
 	if h := s.heardNow(); (h.era > 0 || h.away) && s.now().Sub(h.asked) < s.opts.Fresh {
 		return h
 	}
@@ -107,8 +118,12 @@ func (s *Sales) heardNow() heard {
 
 // hearNow asks for what is new, whenever that was done last.
 func (s *Sales) hearNow(ctx context.Context) error {
-	s.news.asking.Lock()
-	defer s.news.asking.Unlock()
+	select {
+	case s.news.asking <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-s.news.asking }()
 	return s.hearMore(ctx)
 }
 
