@@ -52,6 +52,7 @@ func newPlant(t *testing.T, buyers int) *plant {
 		c.add(buyer, res, err)
 	}
 	StandingChecks(t, node, sale, c.accepted)
+	awaitViews(t, rig, node, 30*time.Second)
 	node.Stop()
 	p := &plant{t: t, rig: rig, sale: sale, orders: map[string]string{}}
 	p.node = rig.Node(t, NodeOptions{APIOnly: true})
