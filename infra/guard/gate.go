@@ -27,8 +27,9 @@ type Gate struct {
 	Server func(lane int) string
 
 	log      *slog.Logger
+	only     *Breaker // of the only server there is; nobody waits for another to find it
 	mu       sync.Mutex
-	breakers map[string]*Breaker // by server
+	breakers map[string]*Breaker // by server, of several
 
 	gate    commands.Gate
 	peek    Peeker
@@ -50,23 +51,23 @@ func NewGate(gate interface {
 	commands.Levels
 	Peeker
 }, log *slog.Logger, observe func(took time.Duration)) *Gate {
-	return &Gate{log: log, breakers: map[string]*Breaker{}, gate: gate, peek: gate, short: gate, levels: gate, observe: observe}
+	return &Gate{log: log, only: newBreaker("redis", log, ofGate), breakers: map[string]*Breaker{}, gate: gate, peek: gate, short: gate, levels: gate, observe: observe}
 }
 
 // breaker gives the breaker of the server that a lane lives on.
 func (g *Gate) breaker(lane int) *Breaker {
-	server, name := "", "redis"
-	if g.Server != nil {
-		server = g.Server(lane)
+	if g.Server == nil {
+		return g.only
+	}
+	server := g.Server(lane)
+	if server == "" {
+		return g.only
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	b, ok := g.breakers[server]
 	if !ok {
-		if server != "" {
-			name += " " + server
-		}
-		b = newBreaker(name, g.log, ofGate)
+		b = newBreaker("redis "+server, g.log, ofGate)
 		g.breakers[server] = b
 	}
 	return b
