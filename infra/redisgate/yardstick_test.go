@@ -50,10 +50,10 @@ func BenchmarkGateBesideAPlainScript(b *testing.B) {
 		b.Skip("redis-benchmark is not installed: apt-get install redis-tools")
 	}
 	s := testenv.PrivateRedis(b, testenv.RedisOptions{Config: []string{"appendonly no"}})
-	stage := gatetest.NewStage(b, gatetest.Subject{Ports: openGate(b, s.URL, redisgate.Options{})})
 	var sells, plainSells, soldOut, looks, plainSoldOut []float64
 	for range b.N {
-		for range *gateRounds {
+		for range *gateRounds { // a stage is there for half a minute
+			stage := gatetest.NewStage(b, gatetest.Subject{Ports: openGate(b, s.URL, redisgate.Options{})})
 			plainSells = append(plainSells, plainRate(b, tool, s.URL, domain.MaxQuantity))
 			sells = append(sells, gateRate(b, stage, *gatePurchases, domain.Reserved))
 			plainSoldOut = append(plainSoldOut, plainRate(b, tool, s.URL, 0))
