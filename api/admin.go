@@ -12,6 +12,7 @@ import (
 // AdminSaleView is a sale as operators see it.
 type AdminSaleView struct {
 	SaleView
+	Database       string       `json:"database,omitempty" doc:"Where sales live on several databases: the one it lives on"`
 	OrdersPerBuyer int          `json:"orders_per_buyer"`
 	Rebuy          bool         `json:"rebuy"`
 	Buckets        int          `json:"buckets"`
@@ -91,6 +92,9 @@ func (s *Server) adminView(ctx context.Context, sale commands.FoldedSale) AdminS
 		AutoOpen: t.AutoOpen, Acknowledgement: string(t.Acknowledged()), Confirmed: sale.MayOpen(), Pauses: make([]string, len(pauses)), Items: make([]AdminItemView, len(t.Items)),
 	}
 	v.Members = membersView(sale.Members)
+	if s.Databases != nil {
+		v.Database = s.Databases.Of(ctx, sale.ID)
+	}
 	for i, p := range pauses {
 		v.Pauses[i] = string(p)
 	}
@@ -137,12 +141,30 @@ func (s *Server) createSale(ctx context.Context, in *createRequest) (*createAnsw
 	if len(bad) > 0 {
 		return nil, wrong(bad...)
 	}
-	sale, err := s.Operator.Schedule(ctx, terms, actorOf(ctx, ""))
+	operator, err := s.operatorOn(in.Body.Database)
+	if err != nil {
+		return nil, err
+	}
+	sale, err := operator.Schedule(ctx, terms, actorOf(ctx, ""))
 	if err != nil {
 		return nil, err
 	}
 	s.logAction(ctx, "create-sale", sale.ID)
 	return &createAnswer{Location: pathSales + "/" + sale.ID, Body: s.adminView(ctx, sale)}, nil
+}
+
+// operatorOn gives who schedules sales on a database, or where none is named, wherever
+// there is least to do.
+func (s *Server) operatorOn(database string) (Operator, error) {
+	if database == "" {
+		return s.Operator, nil
+	}
+	if s.Databases != nil {
+		if o, ok := s.Databases.Operator(database); ok {
+			return o, nil
+		}
+	}
+	return nil, wrong(domain.FieldError{Field: "database", Reason: "is no database of this installation"})
 }
 
 // steering is one of the operator's actions on a sale.
@@ -213,6 +235,8 @@ type SaleBody struct {
 	// Acknowledgement is domain.Acknowledgement's.
 	Acknowledgement string     `json:"acknowledgement,omitempty" enum:"memory,aof,fsync,replicated" doc:"What must have become of a purchase in the gate before its buyer hears that it was accepted: it is in the memory of the gate's server (when left out), in its append-only file, on its disk, or in the memory of a replica too. A sale does not open while its server does not give that"`
 	Items           []ItemBody `json:"items" nullable:"false" minItems:"1" maxItems:"100"`
+	// Database is of those that SECKILL_DATABASES names.
+	Database string `json:"database,omitempty" maxLength:"31" doc:"Where sales live on several databases: the one that this sale lives on; when left out, that with the fewest units of live sales"`
 }
 
 // ItemBody is one thing to be sold.

@@ -105,6 +105,8 @@ func (s *Server) settleOrder(ctx context.Context, in *settleRequest) (*anyOrderA
 		if amount = r.money(plain, in.Body.Amount, in.Body.Currency); len(r.bad) > 0 {
 			return nil, wrong(inAmount(r.bad)...)
 		}
+	} else if order.Status == domain.OrderStatusQueued && amount.Currency == "" { // only the gate knows what it costs, and is away
+		return nil, wrongState(domain.CodeInProgress, order)
 	}
 	order, err = s.Orders.Settle(ctx, commands.Payment{
 		Provider: byOperator, PaymentID: in.Body.PaymentID, Order: in.Order, Amount: amount, Note: in.Body.Note,

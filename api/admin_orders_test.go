@@ -37,6 +37,20 @@ func TestAnOperatorEndsAnyOrderUnderTheirOwnName(t *testing.T) {
 	h.admin(http.MethodPost, adminOrder+"/cancellation", "").problem(409, domain.CodeWrongState)
 }
 
+// TestAPaymentOfAnOrderWhoseAmountNobodyKnowsYetIsToBeRecordedLater: it is not in the log, and
+// the gate is away.
+func TestAPaymentOfAnOrderWhoseAmountNobodyKnowsYetIsToBeRecordedLater(t *testing.T) {
+	h := orderHouse(t, domain.OrderStatusQueued)
+	h.orders.order.Amount = domain.Money{}
+	doc := h.admin(http.MethodPost, adminOrder+"/payment", `{"payment_id":"p1"}`).problem(409, domain.CodeInProgress)
+	if doc["order_id"] != testOrder || h.orders.calls() != 0 {
+		t.Errorf("got %v and %d payments; want the order named, and none", doc, h.orders.calls())
+	}
+	if got := h.admin(http.MethodPost, adminOrder+"/payment", `{"payment_id":"p1","amount":"5.00","currency":"EUR"}`); got.Status != 200 {
+		t.Errorf("with an amount: got %d %s", got.Status, got.Body)
+	}
+}
+
 func TestAnOperatorRecordsAPaymentOfWhatTheOrderCosts(t *testing.T) {
 	h := orderHouse(t, domain.OrderStatusPaid)
 	for body, amount := range map[string]domain.Money{

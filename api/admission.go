@@ -36,9 +36,10 @@ func (s *Server) room(sale string) error {
 // enter takes the place of a purchase whose body is here, and starts its deadline.
 // A body on a slow line holds no place. The caller must end it where there is no
 // error.
-func (s *Server) enter(ctx context.Context, sale string) (*placeTaken, error) {
-	p := &placeTaken{admission: s.Admission, budget: withBudget(ctx, s.opts.PurchaseBudget)}
-	if !s.Admission.Enter(p.budget, sale) {
+func (s *Server) enter(ctx context.Context, admission Admission, sale string) (*placeTaken, error) {
+	p := &placeTaken{admission: admission}
+	p.budget.begin(ctx, s.opts.PurchaseBudget)
+	if !admission.Enter(&p.budget, sale) {
 		p.budget.end()
 		return nil, refuse(domain.CodeBusy)
 	}
@@ -48,7 +49,7 @@ func (s *Server) enter(ctx context.Context, sale string) (*placeTaken, error) {
 // placeTaken is the place of one purchase. One goroutine uses it.
 type placeTaken struct {
 	admission Admission
-	budget    *budgeted
+	budget    budgeted
 	left      bool
 }
 

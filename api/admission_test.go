@@ -121,6 +121,31 @@ func TestABodyOnASlowLineHoldsNoPlace(t *testing.T) {
 	}
 }
 
+func TestTheGateIsLookedAtWhileTheBodyIsOnItsWay(t *testing.T) {
+	h := newHouse(t, nil)
+	h.purchaser.ahead = make(chan commands.PurchaseRequest, 1)
+	line := h.dial(t)
+	head := "POST /api/v1/sales/" + testSale + "/purchases HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + tokenOf(t, "slow", "") +
+		"\r\nIdempotency-Key: k1\r\nContent-Type: application/json\r\nContent-Length: " + strconv.Itoa(len(oneShoe)) + "\r\n\r\n"
+	if _, err := io.WriteString(line, head); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case got := <-h.purchaser.ahead:
+		if got.Buyer != "slow" || got.Tier != "gold" || got.Sale != testSale || got.IdempotencyKey != "k1" || got.Route == "" || len(got.Lines) > 0 {
+			t.Errorf("looked ahead for %+v, want what the head says", got)
+		}
+	case <-time.After(30 * time.Second):
+		t.Fatal("nobody looked ahead")
+	}
+	if answer, err := line.say(oneShoe); err != nil || answer.StatusCode != http.StatusAccepted {
+		t.Errorf("got %v, %v; want 202", answer, err)
+	}
+	if got := h.purchaser.requests(); len(got) != 1 || len(got[0].Lines) != 1 || got[0].BodyHash == "" {
+		t.Errorf("bought %+v, want the lines and their hash", got)
+	}
+}
+
 // deadlined keeps the deadline of what it is asked.
 type deadlined struct {
 	Purchaser
@@ -135,6 +160,8 @@ func (d *deadlined) tell(ctx context.Context) {
 	}
 	d.left <- left
 }
+
+func (d *deadlined) LookAhead(ctx context.Context, _ *commands.PurchaseRequest) { d.tell(ctx) }
 
 func (d *deadlined) Purchase(ctx context.Context, _ commands.PurchaseRequest) (commands.PurchaseResult, error) {
 	d.tell(ctx)
@@ -152,14 +179,16 @@ func (d *deadlined) Wait(ctx context.Context, _, _ string, _ int64, _ time.Durat
 }
 
 func TestAPurchaseAndAReadHaveADeadlineAndALongPollHasItsOwn(t *testing.T) {
-	d := &deadlined{left: make(chan time.Duration, 1)}
+	d := &deadlined{left: make(chan time.Duration, 2)}
 	h := newHouse(t, func(deps *Deps, o *Options) {
 		deps.Purchaser, deps.Finder = d, d
 		o.PurchaseBudget, o.ReadBudget = time.Minute, time.Hour
 	})
 	h.buy(oneShoe)
-	if left := <-d.left; left <= 0 || left > time.Minute {
-		t.Errorf("a purchase has %s left, want up to a minute", left)
+	for _, what := range []string{"a look ahead", "a purchase"} {
+		if left := <-d.left; left <= 0 || left > time.Minute {
+			t.Errorf("%s has %s left, want up to a minute", what, left)
+		}
 	}
 	got := h.ask(http.MethodGet, "/api/v1/orders/"+testOrder, "")
 	if left := <-d.left; left <= time.Minute || left > time.Hour {

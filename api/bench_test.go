@@ -62,6 +62,8 @@ func post(b *testing.B, url string, want int) {
 // quietPurchaser always answers the same and remembers nothing.
 type quietPurchaser struct{ result commands.PurchaseResult }
 
+func (q *quietPurchaser) LookAhead(context.Context, *commands.PurchaseRequest) {}
+
 func (q *quietPurchaser) Purchase(context.Context, commands.PurchaseRequest) (commands.PurchaseResult, error) {
 	return q.result, nil
 }

@@ -12,6 +12,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/labstack/echo/v4"
+
+	"seckill/domain"
 )
 
 // maxBody is how many bytes a JSON body may have.
@@ -21,9 +23,18 @@ const maxBody = 16 << 10
 const bodyBudget = 5 * time.Second
 
 // readJSON reads the body of a request into buf, which is emptied first, and
-// refuses what is not JSON by its Content-Type (415), compressed (415), too large (413), or no JSON
-// text (400). optional: no body at all is fine, and leaves buf empty.
+// refuses what readText refuses, and what is no JSON text (400).
 func readJSON(c echo.Context, buf *bytes.Buffer, optional bool) error {
+	if err := readText(c, buf, optional); err != nil || buf.Len() == 0 && optional {
+		return err
+	}
+	return validJSON(buf.Bytes())
+}
+
+// readText reads the body of a request into buf, which is emptied first, and
+// refuses what is not JSON by its Content-Type (415), compressed (415) or too large
+// (413). optional: no body at all is fine, and leaves buf empty.
+func readText(c echo.Context, buf *bytes.Buffer, optional bool) error {
 	plain := isJSON(c.Request().Header)
 	if !plain && !optional {
 		return errNotJSON()
@@ -31,13 +42,10 @@ func readJSON(c echo.Context, buf *bytes.Buffer, optional bool) error {
 	if err := readRaw(c, buf); err != nil {
 		return err
 	}
-	switch {
-	case optional && buf.Len() == 0:
-		return nil
-	case !plain:
+	if !plain && buf.Len() > 0 {
 		return errNotJSON()
 	}
-	return validJSON(buf.Bytes())
+	return nil
 }
 
 const noCompression = "Compressed bodies are not taken: please send it as it is, without Content-Encoding."
@@ -47,7 +55,7 @@ const noCompression = "Compressed bodies are not taken: please send it as it is,
 func readRaw(c echo.Context, buf *bytes.Buffer) error {
 	buf.Reset()
 	r := c.Request()
-	if enc := r.Header.Get(echo.HeaderContentEncoding); enc != "" && !strings.EqualFold(enc, "identity") {
+	if enc := first(r.Header, echo.HeaderContentEncoding); enc != "" && !strings.EqualFold(enc, "identity") {
 		return invalid(http.StatusUnsupportedMediaType, noCompression)
 	}
 	if r.ContentLength > maxBody {
@@ -122,7 +130,7 @@ func bodyProblem(err error) error {
 
 // isJSON tells whether the headers say that the body is plain JSON.
 func isJSON(h http.Header) bool {
-	ct := h.Get(echo.HeaderContentType)
+	ct := first(h, echo.HeaderContentType)
 	if ct == echo.MIMEApplicationJSON {
 		return true
 	}
@@ -143,7 +151,11 @@ func (s *Server) checkedBody(optional bool) gate {
 		}
 		setBodyDeadline(c, time.Time{})
 		if buf.Len() > 0 {
-			if bad := checkJSON("", skipSpace(buf.Bytes()), nil); len(bad) > 0 {
+			body := skipSpace(buf.Bytes())
+			if nesting(body) > maxNesting {
+				return wrong(domain.FieldError{Field: "body", Reason: tooDeep})
+			}
+			if bad := checkJSON("", body, nil); len(bad) > 0 {
 				return wrong(bad...)
 			}
 			c.Request().Header.Set(echo.HeaderContentType, echo.MIMEApplicationJSON)

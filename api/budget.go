@@ -20,15 +20,13 @@ type timed struct {
 	cancel context.CancelFunc
 }
 
-// withBudget gives a context that ends after a budget, 0: with its parent. The caller
-// must end it.
-func withBudget(parent context.Context, budget time.Duration) *budgeted {
-	b := &budgeted{parent: parent}
+// begin makes it end after a budget, 0: with its parent. The caller must end it.
+func (b *budgeted) begin(parent context.Context, budget time.Duration) {
+	b.parent = parent
 	b.at, _ = parent.Deadline()
 	if at := time.Now().Add(budget); budget > 0 && (b.at.IsZero() || at.Before(b.at)) {
 		b.at = at
 	}
-	return b
 }
 
 // Deadline gives when it ends.

@@ -9,6 +9,12 @@ import (
 
 type budgetKey struct{}
 
+func withBudget(parent context.Context, budget time.Duration) *budgeted {
+	b := &budgeted{}
+	b.begin(parent, budget)
+	return b
+}
+
 func TestABudgetEndsWhatIsMadeFromIt(t *testing.T) {
 	parent, cancel := context.WithCancel(context.WithValue(context.Background(), budgetKey{}, "kept"))
 	defer cancel()

@@ -4,20 +4,29 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 )
 
 // connections bounds how many connections a listener holds, so that files are left for
-// the stores. It follows them as an HTTP server tells of them.
+// the stores. It follows them as an HTTP server tells of them: twice for a request, so
+// that a change between busy and idle takes no lock for itself.
 type connections struct {
 	most int // 0: no bound
 
-	mu   sync.Mutex
-	busy map[net.Conn]struct{} // new, or at a request
-	idle map[net.Conn]struct{} // between two requests
+	mu   sync.RWMutex
+	held map[net.Conn]*atomic.Int32 // in one of the phases
+	idle atomic.Int64               // how many of them
 }
 
+// Phases of a connection. One that was told to go is in none of the first two.
+const (
+	phaseBusy int32 = iota // new, or at a request
+	phaseIdle              // between two requests
+	phaseGone
+)
+
 func newConnections(most int) *connections {
-	return &connections{most: most, busy: map[net.Conn]struct{}{}, idle: map[net.Conn]struct{}{}}
+	return &connections{most: most, held: map[net.Conn]*atomic.Int32{}}
 }
 
 // changed is told of each change of a connection. Where one too many comes, an idle
@@ -27,45 +36,76 @@ func (c *connections) changed(conn net.Conn, state http.ConnState) {
 	if c.most == 0 {
 		return
 	}
-	if one := c.note(conn, state); one != nil {
-		_ = one.Close() // its server notices, and tells of it
-	}
-}
-
-// note keeps account and gives the connection that has to go, if one has.
-func (c *connections) note(conn net.Conn, state http.ConnState) net.Conn {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	switch state {
 	case http.StateNew:
-		return c.welcome(conn)
+		if gone := c.welcome(conn); gone != nil {
+			_ = gone.Close() // its server notices, and tells of it
+		}
 	case http.StateActive:
-		if _, ours := c.idle[conn]; ours { // else it is busy already, or has to go
-			delete(c.idle, conn)
-			c.busy[conn] = struct{}{}
-		}
+		c.turn(conn, phaseIdle, phaseBusy)
 	case http.StateIdle:
-		if _, ours := c.busy[conn]; ours {
-			delete(c.busy, conn)
-			c.idle[conn] = struct{}{}
-		}
+		c.turn(conn, phaseBusy, phaseIdle)
 	default:
-		delete(c.busy, conn)
-		delete(c.idle, conn)
+		c.forget(conn)
 	}
-	return nil
 }
 
+// turn changes the phase of a connection that is in another one; a new one is busy
+// already, and one that has to go stays that.
+func (c *connections) turn(conn net.Conn, from, to int32) {
+	c.mu.RLock()
+	phase := c.held[conn]
+	c.mu.RUnlock()
+	if phase == nil || !phase.CompareAndSwap(from, to) {
+		return
+	}
+	if to == phaseIdle {
+		c.idle.Add(1)
+	} else {
+		c.idle.Add(-1)
+	}
+}
+
+func (c *connections) forget(conn net.Conn) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if phase := c.held[conn]; phase != nil {
+		delete(c.held, conn)
+		c.end(phase)
+	}
+}
+
+// end takes a connection out of the account for good.
+func (c *connections) end(phase *atomic.Int32) {
+	if phase.Swap(phaseGone) == phaseIdle {
+		c.idle.Add(-1)
+	}
+}
+
+// welcome takes a new connection in and gives the one that has to go, if one has.
 func (c *connections) welcome(conn net.Conn) (gone net.Conn) {
-	if len(c.busy)+len(c.idle) >= c.most {
-		if len(c.idle) == 0 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.held) >= c.most {
+		if gone = c.anIdle(); gone == nil {
 			return conn
 		}
-		for gone = range c.idle {
-			break
-		}
-		delete(c.idle, gone)
 	}
-	c.busy[conn] = struct{}{}
+	c.held[conn] = new(atomic.Int32)
 	return gone
+}
+
+// anIdle takes an idle connection out, if there is one.
+func (c *connections) anIdle() net.Conn {
+	if c.idle.Load() <= 0 {
+		return nil
+	}
+	for conn, phase := range c.held {
+		if phase.CompareAndSwap(phaseIdle, phaseGone) {
+			c.idle.Add(-1)
+			delete(c.held, conn)
+			return conn
+		}
+	}
+	return nil
 }

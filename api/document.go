@@ -44,7 +44,7 @@ func documentOf(api huma.API) ([]byte, error) {
 	retry := &huma.Param{Description: "Seconds until it is worth asking again, where that is known", Schema: &huma.Schema{Type: huma.TypeInteger}}
 	trace := &huma.Param{Description: "Names this request in our logs", Schema: &huma.Schema{Type: huma.TypeString}}
 	for _, item := range api.OpenAPI().Paths {
-		for _, o := range []*huma.Operation{item.Get, item.Post, item.Put} {
+		for _, o := range []*huma.Operation{item.Get, item.Post, item.Put, item.Delete} {
 			if o == nil {
 				continue
 			}

@@ -20,7 +20,7 @@ func (o operation) has(line string) bool { return slices.Contains(o.lines, line)
 var methodLine = regexp.MustCompile(`^    (get|post|put|patch|delete):$`)
 
 // operations cuts the document into its operations.
-func operations(t *testing.T, document string) []operation {
+func operations(t testing.TB, document string) []operation {
 	t.Helper()
 	_, paths, ok := strings.Cut(document, "\npaths:\n")
 	if !ok {
@@ -106,7 +106,7 @@ func TestEveryRouteWithABodyRefusesWhatIsNoneInTheDeclaredWay(t *testing.T) {
 			{400, "{", "application/json"}, {400, "{}{}", "application/json"}, {413, `{"note":"` + strings.Repeat("x", maxBody) + `"}`, "application/json"},
 			{415, "{}", "text/plain"}, {422, `{"no_such_field":1}`, "application/json"},
 		} {
-			got := h.ask(r.Method, path, c.body, "Authorization", boss, "Content-Type", c.kind)
+			got := h.ask(r.Method, path, c.body, "Authorization", boss, "Content-Type", c.kind, headerConsole, "1", "Origin", h.url)
 			if got.Status != c.status || got.Header.Get("Content-Type") != problemType {
 				t.Errorf("%s %s with %.20s as %s: got %d %.120s, want %d", r.Method, r.Path, c.body, c.kind, got.Status, got.Body, c.status)
 			}

@@ -24,6 +24,8 @@ func describeService(registry huma.Registry, o *huma.Operation) {
 			"why stands in the log alone. Where operators have a listener of their own (SECKILL_ADMIN_ADDR), everybody else is told {\"ready\":true} or, with 503, {\"ready\":false}."
 	case "openapi":
 		text("application/yaml", "OpenAPI 3.1")
+	case overviewStreamID:
+		describeOverview(o)
 	case "metrics":
 		text("text/plain", "Prometheus' text form; every family is there from the start")
 		o.Description = "Where operators have a listener of their own (SECKILL_ADMIN_ADDR), served there alone: elsewhere it is 404."

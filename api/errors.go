@@ -44,6 +44,8 @@ type refusal struct {
 	wait      time.Duration // exact time to wait, 0: none, or jittered where the kind says so
 	order     string
 	state     *commands.OrderAnswer // the order whose state does not allow it
+	refused   *domain.Refusal       // of a purchase, what its receipt says; nil: it has none
+	receipts  Receipts              // who signs it
 	cause     error                 // for the log only, never shown
 }
 
@@ -77,7 +79,16 @@ func wrong(fields ...domain.FieldError) *refusal {
 const (
 	noneOfThisID = "There is no order with this id."
 	// stoppedNow is said to operators.
-	stoppedNow    = "The gate stops already what this node knows of, but it is not recorded: ask again until it is. Unless it is recorded, it ends some seconds after PostgreSQL answers again."
+	stoppedNow = "The gate stops already what this node knows of, but it is not recorded: ask again until it is. Unless it is recorded, it ends some seconds after PostgreSQL answers again."
+	// notInTime and perhapsDone are said to operators, who buy nothing.
+	notInTime     = "Something that this needs does not answer, or not in time; please ask again in a moment."
+	perhapsDone   = "What was to be changed may have been changed all the same."
+	streamsTaken  = "This node has as many readers of the stream as it takes; ask for the overview itself."
+	streamsPaused = "Streams of the console are off while the switch pause_noncore is on; ask for the overview itself."
+	notTheConsole = "What is asked by the cookie of the console has to come from the console itself: with X-Seckill-Console, from a page of this origin. Or send a bearer token."
+	notSetAside   = "Nothing of this is set aside."
+	linkOver      = "This link signs nobody in any more: each is good once, and not for long. Sign in with a token."
+	tokenOrCode   = "want a token or a code, one of both"
 	stillRecorded = "The order is still being recorded; please try again in a moment."
 )
 
@@ -91,6 +102,20 @@ func (s *Server) ofAnyOrder(err error) error {
 		r.says = stillRecorded
 	}
 	return &r
+}
+
+// toOperators says to an operator, who asked by a method, what is said of a purchase to
+// its buyer.
+func (r *refusal) toOperators(method string) *refusal {
+	if r.Code != domain.CodeBusy || r.says != "" {
+		return r
+	}
+	told := *r
+	told.says = notInTime
+	if method != http.MethodGet && r.Note == "" {
+		told.Note = perhapsDone
+	}
+	return &told
 }
 
 // stateNotes say which state it is that does not allow something.

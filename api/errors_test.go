@@ -85,6 +85,24 @@ func TestAFaultIs500OnceInTheLogAndNeverInTheAnswer(t *testing.T) {
 	}
 }
 
+func TestARefusalIsNoFaultInTheLog(t *testing.T) {
+	h := newHouse(t, nil)
+	h.purchaser.answer = func(commands.PurchaseRequest) (commands.PurchaseResult, error) {
+		return commands.PurchaseResult{Outcome: domain.SoldOut}, nil
+	}
+	h.finder.find = func(context.Context, string, string) (commands.OrderAnswer, error) {
+		return commands.OrderAnswer{}, &domain.Problem{Code: domain.CodeOrderNotFound}
+	}
+	h.operator.failed = &domain.Problem{Code: domain.CodeBelowReserved}
+	h.buy(oneShoe).problem(409, domain.CodeSoldOut)
+	h.ask(http.MethodGet, "/api/v1/orders/"+testOrder, "").problem(404, domain.CodeOrderNotFound)
+	h.admin(http.MethodPost, "/api/v1/admin/sales/"+testSale+"/close", "").problem(409, domain.CodeBelowReserved)
+	h.ask(http.MethodGet, "/api/v1/sales/nothing", "").problem(404, domain.CodeSaleNotFound)
+	if log := h.log.String(); strings.Contains(log, "ERROR") {
+		t.Errorf("refusals were logged as faults:\n%s", log)
+	}
+}
+
 func TestAPanicIs500WithoutDetailsAndItsStackIsInTheLog(t *testing.T) {
 	h := newHouse(t, nil)
 	h.purchaser.answer = func(commands.PurchaseRequest) (commands.PurchaseResult, error) { panic("hunter2") }
@@ -107,6 +125,31 @@ func TestAStoreOrAGateThatIsAwayIsBusyNotBroken(t *testing.T) {
 		h.operator.failed = fmt.Errorf("stop sale: %w", err)
 		got := h.admin(http.MethodPost, "/api/v1/admin/sales/"+testSale+"/pause", "")
 		checkRetry(t, got, got.problem(503, domain.CodeBusy))
+	}
+}
+
+// Operators buy nothing: nobody promises them that trying again never does it twice.
+func TestOperatorsAreNotToldWhatIsSaidToBuyers(t *testing.T) {
+	away := &commands.GateError{Err: errors.New("refused")}
+	h := newHouse(t, nil)
+	h.operator.failed, h.teller.failed = fmt.Errorf("stop sale: %w", away), away
+	h.finder.find = func(context.Context, string, string) (commands.OrderAnswer, error) {
+		return commands.OrderAnswer{}, away
+	}
+	for name, c := range map[string]struct {
+		got  *reply
+		want string
+	}{
+		"a look":    {h.admin(http.MethodGet, pathTrace+"?id="+testOrder, ""), notInTime},
+		"a receipt": {h.admin(http.MethodGet, "/api/v1/admin/receipts/good", ""), notInTime},
+		"a change":  {h.admin(http.MethodPost, "/api/v1/admin/sales/"+testSale+"/pause", ""), notInTime + " " + perhapsDone},
+		"in Chinese": {h.admin(http.MethodPost, "/api/v1/admin/sales/"+testSale+"/pause", "", "Accept-Language", "zh"),
+			chinese[notInTime] + " " + chinese[perhapsDone]},
+		"a buyer": {h.ask(http.MethodGet, "/api/v1/orders/"+testOrder, ""), domain.CodeBusy.Sentence("en")},
+	} {
+		if doc := c.got.problem(503, domain.CodeBusy); doc["detail"] != c.want {
+			t.Errorf("%s: got %v, want %q", name, doc["detail"], c.want)
+		}
 	}
 }
 

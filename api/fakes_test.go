@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -31,6 +32,13 @@ type fakePurchaser struct {
 	mu     sync.Mutex
 	asked  []commands.PurchaseRequest
 	answer func(commands.PurchaseRequest) (commands.PurchaseResult, error)
+	ahead  chan commands.PurchaseRequest // hears who is looked ahead for
+}
+
+func (f *fakePurchaser) LookAhead(_ context.Context, req *commands.PurchaseRequest) {
+	if f.ahead != nil {
+		f.ahead <- *req
+	}
 }
 
 func (f *fakePurchaser) Purchase(_ context.Context, req commands.PurchaseRequest) (commands.PurchaseResult, error) {
@@ -123,9 +131,32 @@ func (f *fakeShower) Units(context.Context, domain.Sale) map[string]commands.Ite
 	return f.units
 }
 
-func (f *fakeShower) List(ctx context.Context) ([]commands.SaleAnswer, error) {
+// List pages as the real one does; its cursors are numbers.
+func (f *fakeShower) List(ctx context.Context, q commands.SaleQuery) (commands.SaleList, error) {
 	sale, err := f.Show(ctx, testSale)
-	return append([]commands.SaleAnswer{sale}, f.others...), err
+	if err != nil {
+		return commands.SaleList{}, err
+	}
+	var list commands.SaleList
+	from := 0
+	if q.Cursor != "" {
+		if from, err = strconv.Atoi(q.Cursor); err != nil {
+			return list, domain.Invalid(domain.FieldError{Field: "cursor", Reason: "was not given by us"})
+		}
+	}
+	all := append([]commands.SaleAnswer{sale}, f.others...)
+	for i, sale := range all {
+		hidden := sale.Rehearsal() && sale.Over(sale.ServerTime) && !q.OverRehearsals
+		switch {
+		case i < from || hidden:
+		case len(list.Sales) == q.Limit:
+			list.Next = strconv.Itoa(i)
+			return list, nil
+		default:
+			list.Sales = append(list.Sales, sale)
+		}
+	}
+	return list, nil
 }
 
 type fakeOperator struct {
@@ -204,6 +235,9 @@ type house struct {
 	preheats  fakePreheats
 	tickets   fakeTickets
 	members   fakeMembers
+	overviews fakeOverviews
+	dead      fakeDead
+	teller    fakeTeller
 	log       *logBuffer
 	server    *Server
 	url       string
@@ -238,7 +272,8 @@ func newHouse(t testing.TB, change func(*Deps, *Options)) *house {
 		t.Fatal(err)
 	}
 	deps := Deps{
-		Purchaser: h.purchaser, Finder: h.finder, Shower: h.shower, Operator: h.operator, Cleanup: fakeCleanup(nil), Reconciler: fakeReconciler(nil), Rehydrator: fakeRehydrator{}, Tickets: &h.tickets, Members: &h.members, Reviser: h.operator, Preheats: &h.preheats, Switches: &h.switches, Verifier: verifier,
+		Overviews: &h.overviews, Stacks: fakeStacks{}, DeadLetters: &h.dead,
+		Purchaser: h.purchaser, Finder: h.finder, Shower: h.shower, Operator: h.operator, Cleanup: fakeCleanup(nil), Reconciler: fakeReconciler(nil), Rehydrator: fakeRehydrator{}, Teller: &h.teller, Tickets: &h.tickets, Members: &h.members, Reviser: h.operator, Preheats: &h.preheats, Switches: &h.switches, Verifier: verifier,
 		Log: slog.New(slog.NewJSONHandler(h.log, nil)), Now: time.Now,
 		Prover: fakeProver(nil), Stater: fakeStater(nil), Orders: h.orders, Providers: testProviders(),
 	}
@@ -251,6 +286,7 @@ func newHouse(t testing.TB, change func(*Deps, *Options)) *house {
 	}
 	listening := httptest.NewUnstartedServer(nil)
 	listening.Config = h.server.HTTPServer()
+	listening.Listener = SparingDeadlines(listening.Listener) // as it is served
 	listening.Start()
 	t.Cleanup(listening.Close)
 	h.url = listening.URL

@@ -16,18 +16,25 @@ func FuzzPurchaseBody(f *testing.F) {
 	for _, body := range []string{
 		oneShoe, `{"lines":[{"sku":"a","quantity":1},{"sku":"b","quantity":2}]}`, `{"sku":"\u0061","quantity":2147483648}`,
 		`{"lines":[],"sku":"a"}`, `{"sku":"a","sku":"b","quantity":1}`, `[1,[2,{"a":"]"}]]`, `{"lines":[{"sku":"a\"","quantity":-1}]} `, `"\\"`, `1`, ` {} `,
+		`{"sku":"a","quantity":01}`, `{"sku":"a","quantity":2147483648}`, `{"sku":"a","quantity":}`, `{"sku":"a","quantity":1}}`, `{"sku":"","quantity":1}`, ``, ` `,
 	} {
 		f.Add([]byte(body))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		if !json.Valid(body) {
+		lines, err := purchaseLines(body)
+		if err != nil {
+			if _, plain := plainPurchase(body); plain {
+				t.Errorf("%s is plain and refused: %v", body, err)
+			}
 			return
+		}
+		if !json.Valid(body) {
+			t.Fatalf("%q was read as a purchase and is no JSON", body)
+		}
+		if slow, err := decodePurchase(body); err != nil || !cmp.Equal(lines, slow) {
+			t.Errorf("%s: read as %v, and as %v, %v the long way", body, lines, slow, err)
 		}
 		bad := checkJSON("", skipSpace(body), nil)
-		lines, err := decodePurchase(body)
-		if err != nil {
-			return
-		}
 		if len(bad) > 0 {
 			t.Errorf("%s was read as a purchase and breaks the rules of every body: %v", body, bad)
 		}

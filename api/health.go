@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -27,8 +28,9 @@ type healthView struct {
 
 // checkView is one check that held.
 type checkView struct {
-	Name  string `json:"name" example:"event_store"`
-	Ready bool   `json:"ready"`
+	Name     string `json:"name" example:"event_store"`
+	Database string `json:"database,omitempty" doc:"Which of several, where sales live on several"`
+	Ready    bool   `json:"ready"`
 }
 
 // readyView is the answer of a node that takes requests; Ready alone where the
@@ -45,7 +47,9 @@ type readyView struct {
 
 // readyz asks every check at once. What failed is named to the caller; why is for
 // the log alone. A node that drains is not ready. On a listener that is not for
-// operators, because they have their own, nothing is named.
+// operators, because they have their own, nothing is named. Where sales live on several
+// databases the node is ready while all holds of one of them: sales of the others are
+// refused one by one, and the answer says of which database what does not hold.
 func (s *Server) readyz(c echo.Context) error {
 	c.Response().Header().Set(echo.HeaderCacheControl, "no-store")
 	errs := s.runChecks(c.Request().Context())
@@ -57,12 +61,16 @@ func (s *Server) readyz(c echo.Context) error {
 	if s.draining.Err() != nil {
 		refused.Fields = append(refused.Fields, domain.FieldError{Field: "process", Reason: "is shutting down"})
 	}
+	serves := s.servingOf(errs)
 	for i, err := range errs {
-		name := s.Checks[i].Name
-		view.Checks = append(view.Checks, checkView{Name: name, Ready: err == nil})
-		if err != nil {
-			s.Log.Warn("not ready", "trace_id", traceOf(c), "check", name, "error", err)
-			refused.Fields = append(refused.Fields, domain.FieldError{Field: name, Reason: "is not ready"})
+		check := s.Checks[i]
+		view.Checks = append(view.Checks, checkView{Name: check.Name, Database: check.Database, Ready: err == nil})
+		if err == nil {
+			continue
+		}
+		s.Log.Warn("not ready", "trace_id", traceOf(c), "check", check.Name, "database", check.Database, "error", err)
+		if check.Database == "" || !serves {
+			refused.Fields = append(refused.Fields, domain.FieldError{Field: strings.TrimPrefix(check.Database+"."+check.Name, "."), Reason: "is not ready"})
 		}
 	}
 	ready := len(refused.Fields) == 0
@@ -75,6 +83,23 @@ func (s *Server) readyz(c echo.Context) error {
 		return refused
 	}
 	return c.JSON(http.StatusOK, view)
+}
+
+// servingOf tells whether every check of some database holds. Where checks name none it
+// is false: each must hold then anyway.
+func (s *Server) servingOf(errs []error) bool {
+	wrong := map[string]bool{}
+	for i, check := range s.Checks {
+		if check.Database != "" {
+			wrong[check.Database] = wrong[check.Database] || errs[i] != nil
+		}
+	}
+	for _, w := range wrong {
+		if !w {
+			return true
+		}
+	}
+	return false
 }
 
 // runChecks gives the result of every check, in their order. It waits for each,

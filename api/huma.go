@@ -35,7 +35,8 @@ func (s *Server) mount() ([]byte, error) {
 	config.DocsPath, config.OpenAPIPath, config.SchemasPath = "", "", ""
 	config.Info.Description = documentIntro
 	config.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
-		"bearer": {Type: "http", Scheme: "bearer", BearerFormat: "JWT", Description: "sub is the buyer; role and tier are read; exp is required"},
+		"bearer":  {Type: "http", Scheme: "bearer", BearerFormat: "JWT", Description: "sub is the buyer; role and tier are read; exp is required"},
+		"console": {Type: "apiKey", In: "cookie", Name: sessionCookie, Description: "Who signed in at the console; with X-Seckill-Console: 1"},
 	}
 	api := humaecho.New(s.echo, config)
 	for _, r := range s.routes() {
@@ -44,6 +45,9 @@ func (s *Server) mount() ([]byte, error) {
 		}
 		if r.access != public {
 			r.Security = []map[string][]string{{"bearer": {}}}
+		}
+		if r.access == admin {
+			r.Security = append(r.Security, map[string][]string{"console": {}})
 		}
 		r.Errors = refusals(&r)
 		s.labels[routeKey{r.Method, echoPath(r.Path)}] = r.Method + " " + r.Path
@@ -85,8 +89,11 @@ func plain(handle echo.HandlerFunc) func(*Server, huma.API, *route) {
 func (s *Server) gates(r *route) func(huma.Context, func(huma.Context)) {
 	return func(ctx huma.Context, next func(huma.Context)) {
 		c := humaecho.Unwrap(ctx)
+		// There is one form, JSON: whatever a caller would accept does not matter, and what
+		// the framework cannot read of it would be a fault.
+		c.Request().Header.Del("Accept")
 		asked := call{
-			trace: traceOf(c), language: languageOf(ctx.Header("Accept-Language")), answer: c.Response().Header(),
+			trace: traceOf(c), language: languageOf(ctx.Header("Accept-Language")), answer: c.Response().Header(), route: r,
 		}
 		err := s.admit(c, r.access, &asked)
 		if err == nil && r.limit != "" {
@@ -110,23 +117,30 @@ func (s *Server) admit(c echo.Context, a access, asked *call) error {
 	if a == public {
 		return nil
 	}
-	token, ok := bearer(c.Request().Header)
-	if !ok {
-		return refuse(domain.CodeUnauthenticated)
-	}
-	caller, err := s.Verifier.Verify(c.Request().Context(), token)
-	if errors.Is(err, ErrBuyer) {
-		return &refusal{Problem: domain.Problem{Code: domain.CodeUnauthenticated}, says: wantSub}
-	}
+	token, err := credential(c.Request(), a)
 	if err != nil {
-		return refuse(domain.CodeUnauthenticated)
+		return err
 	}
-	if a == admin && caller.Role != RoleAdmin {
-		return refuse(domain.CodeForbidden)
+	if asked.caller, err = s.callerOf(c.Request().Context(), token, a); err != nil {
+		return err
 	}
 	c.Response().Header()[echo.HeaderCacheControl] = noStore
-	asked.caller = caller
 	return nil
+}
+
+// callerOf tells who a token was signed for, and refuses one that is not good for an
+// access.
+func (s *Server) callerOf(ctx context.Context, token string, a access) (Caller, error) {
+	caller, err := s.Verifier.Verify(ctx, token)
+	switch {
+	case errors.Is(err, ErrBuyer):
+		return Caller{}, &refusal{Problem: domain.Problem{Code: domain.CodeUnauthenticated}, says: wantSub}
+	case err != nil:
+		return Caller{}, refuse(domain.CodeUnauthenticated)
+	case a == admin && caller.Role != RoleAdmin:
+		return Caller{}, refuse(domain.CodeForbidden)
+	}
+	return caller, nil
 }
 
 // Error, GetStatus and ContentType make a Problem what huma wants an error to be.
@@ -142,6 +156,9 @@ func (p *Problem) ContentType(string) string { return problemType }
 func (s *Server) rendered(ctx context.Context, err error) error {
 	asked := callOf(ctx)
 	r := s.refusalOf(err)
+	if asked.route.access == admin {
+		r = r.toOperators(asked.route.Method)
+	}
 	if ctx.Err() == nil {
 		s.logFault(ctx, asked.trace, r)
 	}

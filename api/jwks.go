@@ -185,7 +185,7 @@ func (j *jwks) fetch(ctx context.Context) (*keySet, error) {
 	if err != nil {
 		return nil, fmt.Errorf("ask for the keys: %w", err)
 	}
-	answer, err := http.DefaultClient.Do(r)
+	answer, err := keysClient().Do(r)
 	if err != nil {
 		return nil, fmt.Errorf("ask for the keys: %w", err)
 	}
@@ -198,6 +198,21 @@ func (j *jwks) fetch(ctx context.Context) (*keySet, error) {
 		return nil, fmt.Errorf("read the keys: %w", err)
 	}
 	return usableKeys(ctx, raw)
+}
+
+// errElsewhere: whoever may make the address lead on could otherwise have us ask what
+// only this node reaches.
+var errElsewhere = errors.New("the address leads on to another host, or out of TLS")
+
+// keysClient follows where the address leads on only on its own host, and not out of TLS.
+func keysClient() *http.Client {
+	return &http.Client{CheckRedirect: func(next *http.Request, before []*http.Request) error {
+		asked := before[0].URL
+		if next.URL.Host != asked.Host || next.URL.Scheme != asked.Scheme || len(before) > 3 {
+			return errElsewhere
+		}
+		return nil
+	}}
 }
 
 var errNoKey = errors.New("no key in the answer can verify a token")

@@ -25,7 +25,7 @@ import (
 func b64(raw []byte) string { return base64.RawURLEncoding.EncodeToString(raw) }
 
 // rsaKey makes a key and its JWK without closing brace.
-func rsaKey(t *testing.T, bits int, kid string) (*rsa.PrivateKey, string) {
+func rsaKey(t testing.TB, bits int, kid string) (*rsa.PrivateKey, string) {
 	t.Helper()
 	key, err := rsa.GenerateKey(rand.Reader, bits)
 	if err != nil {
@@ -35,7 +35,7 @@ func rsaKey(t *testing.T, bits int, kid string) (*rsa.PrivateKey, string) {
 }
 
 // edKey makes a key and its JWK without closing brace.
-func edKey(t *testing.T, kid string) (ed25519.PrivateKey, string) {
+func edKey(t testing.TB, kid string) (ed25519.PrivateKey, string) {
 	t.Helper()
 	public, key, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
@@ -201,5 +201,41 @@ func TestWhereAnIssuerAndAnAudienceAreNamedATokenMustHaveThem(t *testing.T) {
 		if _, err := v.Verify(t.Context(), ofKey(t, jwt.SigningMethodEdDSA, "k1", key, c.claims)); !errors.Is(err, c.want) {
 			t.Errorf("%s: got %v, want %v", name, err, c.want)
 		}
+	}
+}
+
+// Whoever may make the address lead on must not have this node ask what only it reaches.
+func TestAnAddressOfKeysThatLeadsToAnotherHostIsNotFollowed(t *testing.T) {
+	_, jwk := edKey(t, "k1")
+	var asked atomic.Int64
+	inner := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked.Add(1)
+		fmt.Fprint(w, `{"keys":[`+jwk+`}]}`)
+	}))
+	defer inner.Close()
+	issuer := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/away":
+			http.Redirect(w, r, inner.URL+"/keys", http.StatusFound)
+		case "/here":
+			http.Redirect(w, r, "/keys", http.StatusFound)
+		case "/round":
+			http.Redirect(w, r, "/round", http.StatusFound)
+		default:
+			fmt.Fprint(w, `{"keys":[`+jwk+`}]}`)
+		}
+	}))
+	defer issuer.Close()
+	for path, want := range map[string]bool{"/keys": true, "/here": true, "/away": false, "/round": false} {
+		v, err := JWKSVerifier(t.Context(), JWKS{URL: issuer.URL + path}, slog.New(slog.DiscardHandler), time.Now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := v.(*jwks).Ready(t.Context()); (err == nil) != want {
+			t.Errorf("%s: got %v; want that its keys are read: %t", path, err, want)
+		}
+	}
+	if n := asked.Load(); n != 0 {
+		t.Errorf("the other host was asked %d times, want never", n)
 	}
 }

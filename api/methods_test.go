@@ -96,3 +96,19 @@ func TestACompressedBodyIsRefusedWithItsReason(t *testing.T) {
 		t.Errorf("got %q, want it in Chinese", detail)
 	}
 }
+
+// Looking at a body level by level takes the square of its depth, so that is bounded.
+func TestADeepBodyIsRefusedBeforeItIsLookedAt(t *testing.T) {
+	h := newHouse(t, nil)
+	nested := func(n int) string { return `{"items":` + strings.Repeat("[", n-1) + strings.Repeat("]", n-1) + `}` }
+	for depth, deep := range map[int]bool{maxNesting: false, maxNesting + 1: true, 8000: true} {
+		doc := h.admin(http.MethodPost, pathAdmin, nested(depth)).problem(422, domain.CodeInvalidRequest)
+		if got := strings.Contains(fmt.Sprint(doc["errors"]), tooDeep); got != deep {
+			t.Errorf("%d levels: got %.200v; want that it is too deep: %t", depth, doc["errors"], deep)
+		}
+	}
+	doc := h.admin(http.MethodPost, pathAdmin, nested(8000), "Accept-Language", "zh").problem(422, domain.CodeInvalidRequest)
+	if !strings.Contains(fmt.Sprint(doc["errors"]), "嵌套过深") {
+		t.Errorf("got %v, want it in Chinese", doc["errors"])
+	}
+}

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/labstack/echo/v4"
+
+	"seckill/domain"
 )
 
 // statusGone is what is counted when the caller hung up before the answer.
@@ -23,12 +25,13 @@ func (s *Server) observe(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		start := s.Now()
 		r := c.Request()
-		trace, ok := parentTrace(r.Header.Get("Traceparent"))
+		trace, ok := parentTrace(first(r.Header, "Traceparent"))
 		if !ok {
 			trace = newTraceID()
 		}
-		c.Response().Header().Set(headerTrace, trace)
-		secure(c.Response().Header())
+		h := c.Response().Header()
+		h[headerTrace] = []string{trace}
+		secure(h)
 		if r.ContentLength == 0 {
 			setBodyDeadline(c, time.Time{}) // it may be a long poll
 		}
@@ -137,11 +140,16 @@ func (s *Server) safely(next echo.HandlerFunc, c echo.Context) (err error) {
 // told. A caller that hung up is neither answered nor logged as a fault.
 func (s *Server) fail(c echo.Context, err error) {
 	r := s.refusalOf(ours(err))
+	if strings.HasPrefix(c.Path(), adminPrefix) {
+		r = r.toOperators(c.Request().Method)
+	}
 	if r.cause != nil && hungUp(c.Request().Context(), err) {
 		s.Log.Debug("caller is gone", "trace_id", traceOf(c), "error", err)
 		return
 	}
-	s.logFault(c.Request().Context(), traceOf(c), r)
+	if r.cause != nil { // nothing is prepared for a log that is told nothing
+		s.logFault(c.Request().Context(), traceOf(c), r)
+	}
 	if c.Response().Committed {
 		return
 	}
@@ -165,7 +173,7 @@ func ours(err error) error {
 	return err
 }
 
-// logFault logs the cause behind a refusal, if there is one.
+// logFault logs the cause behind a refusal; a refusal that has none is no fault.
 func (s *Server) logFault(ctx context.Context, trace string, r *refusal) {
 	if r.cause == nil {
 		return
@@ -182,6 +190,8 @@ func (s *Server) logFault(ctx context.Context, trace string, r *refusal) {
 type purchaseLine struct {
 	trace, buyer, sale, order string
 	outcome                   string
+	parent                    string // the traceparent that came, where somebody makes spans
+	lines                     []domain.Line
 }
 
 // logPurchase counts a purchase and writes its line: always when an order came of
@@ -195,6 +205,9 @@ func (s *Server) logPurchase(ctx context.Context, l *purchaseLine, start time.Ti
 			return
 		}
 		message = "purchase refused"
+	}
+	if s.Spans != nil {
+		s.Spans.Purchase(PurchaseSpan{Trace: l.trace, Parent: l.parent, Buyer: l.buyer, Sale: l.sale, Order: l.order, Outcome: l.outcome, Start: start, End: s.Now()})
 	}
 	s.Log.LogAttrs(ctx, slog.LevelInfo, message,
 		slog.String("trace_id", l.trace), slog.String("buyer_id", l.buyer), slog.String("sale_id", l.sale),

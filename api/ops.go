@@ -30,7 +30,9 @@ func (s *Server) opsRoutes() []route {
 }
 
 // isOps tells whether a path is the console's or what it loads.
-func isOps(path string) bool { return path == pathOps || strings.HasPrefix(path, console.Prefix) }
+func isOps(path string) bool {
+	return path == pathOps || path == pathSignIn || strings.HasPrefix(path, console.Prefix)
+}
 
 // ops sends the console.
 func (s *Server) ops(c echo.Context) error {

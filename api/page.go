@@ -84,6 +84,9 @@ func (s *Server) ExportPage(ctx context.Context, sale, dir string) (version stri
 	return s.pages.Version(page), files, err
 }
 
+// PageVersion gives the version of the page of a sale, as this program makes it.
+func (s *Server) PageVersion(sale domain.Sale) string { return s.pages.Version(pageOf(sale)) }
+
 // page shows the latest version of a sale, and says where that lies for ever.
 func (s *Server) page(c echo.Context) error {
 	sale, err := s.pageSale(c)

@@ -11,6 +11,8 @@ import (
 // Purchaser buys. Refusals are outcomes; errors a person may see are
 // *domain.Problem.
 type Purchaser interface {
+	// LookAhead may look whether a purchase is sold out while its body is on its way.
+	LookAhead(ctx context.Context, req *commands.PurchaseRequest)
 	Purchase(ctx context.Context, req commands.PurchaseRequest) (commands.PurchaseResult, error)
 }
 
@@ -44,7 +46,7 @@ type Shower interface {
 	Show(ctx context.Context, id string) (commands.SaleAnswer, error)
 	// Look is Show as the log has the sale now.
 	Look(ctx context.Context, id string) (commands.SaleAnswer, error)
-	List(ctx context.Context) ([]commands.SaleAnswer, error)
+	List(ctx context.Context, q commands.SaleQuery) (commands.SaleList, error)
 	// Units tells where the items of a sale stand, by SKU; what nobody could say is left
 	// out.
 	Units(ctx context.Context, sale domain.Sale) map[string]commands.ItemUnits
@@ -57,6 +59,14 @@ type Operator interface {
 	Resume(ctx context.Context, sale string, reason domain.PauseReason, actor commands.Actor) (commands.FoldedSale, error)
 	Close(ctx context.Context, sale string, actor commands.Actor) (commands.FoldedSale, error)
 	Release(ctx context.Context, r commands.Release, actor commands.Actor) (commands.Released, error)
+}
+
+// Databases are the several that sales live on.
+type Databases interface {
+	// Operator schedules sales on the database of a name; ok is false where there is none.
+	Operator(name string) (o Operator, ok bool)
+	// Of names the database of a sale, "" where it is not known.
+	Of(ctx context.Context, sale string) string
 }
 
 // Reviser changes what a sale says, and lets one open that waits for that.
@@ -74,6 +84,24 @@ type Preheats interface {
 // Rehydrator builds the gate of a sale again from the log.
 type Rehydrator interface {
 	Rehydrate(ctx context.Context, sale string, tell func(commands.RehydrateProgress)) (commands.Rehydration, error)
+}
+
+// Spans is told of purchases for a trace: of every one that was accepted, and of as many
+// refused ones as are logged. It is on the hot path and must not block.
+type Spans interface{ Purchase(PurchaseSpan) }
+
+// PurchaseSpan is a purchase as it was asked for and answered; Order is "" where it was
+// refused, and Parent is the traceparent that came with it, "" where none did.
+type PurchaseSpan struct {
+	Trace, Parent, Buyer, Sale, Order, Outcome string
+	Start, End                                 time.Time
+}
+
+// Receipts signs what refusals of purchases were told by.
+type Receipts interface {
+	// Append appends the receipt of a refusal to dst, and fills in its time where that is
+	// zero; ok is false where there can be none. It is on the hot path and must not block.
+	Append(dst []byte, of *domain.Refusal) (text []byte, ok bool)
 }
 
 // Metrics is told what was answered. Labels come from PurchaseOutcomes and
@@ -94,6 +122,8 @@ func (noMetrics) Request(string, int, time.Duration) {}
 // Check is one thing that must hold before this node takes requests.
 type Check struct {
 	Name string
+	// Database names the one of several that it is about; "" where it is about the node.
+	Database string
 	// Ready gives nil when it holds. It is given two seconds.
 	Ready func(ctx context.Context) error
 }

@@ -13,7 +13,8 @@ const (
 
 const preheatDescription = "Builds what the gate lacks of the sale, brings up what stayed behind, and then answers like GET. " +
 	"It changes nothing that is sold, however often it is called, also while the sale sells. A wrong account of units is told, not mended: that is a reconciliation's. " +
-	"Where the sale has `auto_open` false, the log learns whether it may be confirmed."
+	"The log learns what was found (`sale.checked`), which raises the sale's version; a sale with `auto_open` false may be confirmed where that is nothing. " +
+	"409 `version_conflict` where others change the sale all the while."
 
 const verifyDescription = "Lists every key and value that the gate holds of the sale, but for what is of single buyers (`of_buyers` counts it), who may buy (tiers, list and tickets, and whether this node has the list and reaches the book of tickets), and every difference from what the log says it must be. " +
 	"Units of a sale that sells are compared by an exact cut. It changes nothing."

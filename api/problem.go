@@ -23,6 +23,7 @@ type Problem struct {
 	Code         string         `json:"code" doc:"For programs; codes never change, new ones may come" example:"sold_out"`
 	TraceID      string         `json:"trace_id" doc:"The same as X-Trace-Id"`
 	RetryAfterMS int64          `json:"retry_after_ms,omitempty" doc:"Try again after so many milliseconds"`
+	Receipt      string         `json:"receipt,omitempty" doc:"With every refusal of a purchase to a buyer who is known: a signed text that says by what it was told (sale, buyer as a hash, the gate's time, code, units left where that is known). Keep it: it answers later why" maxLength:"76"`
 	OpensAt      *time.Time     `json:"opens_at,omitempty" doc:"With too_early: when the sale opens"`
 	OrderID      string         `json:"order_id,omitempty"`
 	Order        *OrderView     `json:"order,omitempty" doc:"With wrong_state: the order as it is"`
@@ -73,6 +74,10 @@ func (r *refusal) document(language, trace string) *Problem {
 		p.Detail += " " + reasonIn(language, r.Note)
 	}
 	p.RetryAfterMS = r.retryAfter().Milliseconds()
+	if r.refused != nil {
+		receipt, _ := r.receipts.Append(nil, r.refused)
+		p.Receipt = string(receipt)
+	}
 	if !r.opensAt.IsZero() {
 		at := r.opensAt.UTC()
 		p.OpensAt = &at
@@ -134,14 +139,14 @@ func (p *Problem) headers(h http.Header, language string) {
 
 // write answers c with a refusal. Where the caller is gone it is a try.
 func (r *refusal) write(c echo.Context, prepared preparedProblems) error {
-	language := languageOf(c.Request().Header.Get("Accept-Language"))
+	language := languageOf(first(c.Request().Header, "Accept-Language"))
 	p, body, err := prepared.rendered(r, language, traceOf(c))
 	if err != nil {
 		return err
 	}
 	h := c.Response().Header()
 	p.headers(h, language)
-	if allow := h.Get(echo.HeaderAllow); allow != "" {
+	if allow := first(h, echo.HeaderAllow); allow != "" {
 		h.Set(echo.HeaderAllow, allowed(allow))
 	}
 	c.Response().WriteHeader(p.Status)

@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -34,21 +35,39 @@ const routePurchases = "purchases"
 func (s *Server) purchase(c echo.Context) error {
 	start := s.Now()
 	line := purchaseLine{trace: traceOf(c), sale: c.Param("sale")}
+	if s.Spans != nil {
+		if header := first(c.Request().Header, "Traceparent"); header != "" {
+			if _, ok := parentTrace(header); ok {
+				line.parent = header
+			}
+		}
+	}
 	result, err := s.buy(c, &line)
 	if err == nil && result.Order.ID == "" {
 		err = refusalOfOutcome(result)
 	}
 	if err != nil {
 		line.order = ""
+		r := s.refusalOf(ours(err))
 		if line.outcome == "" {
-			line.outcome = string(s.refusalOf(err).Code)
+			line.outcome = string(r.Code)
 		}
 		s.logPurchase(c.Request().Context(), &line, start)
-		return err
+		return s.attest(r, &line, &result)
 	}
 	line.order = result.Order.ID
 	s.logPurchase(c.Request().Context(), &line, start)
 	return writePurchase(c, result, line.trace)
+}
+
+// attest gives the refusal of a purchase its receipt, where it is known who asked.
+func (s *Server) attest(r *refusal, line *purchaseLine, result *commands.PurchaseResult) *refusal {
+	if s.Receipts == nil || line.buyer == "" {
+		return r
+	}
+	refused := result.RefusalOf(r.Code, line.sale, line.buyer, line.lines)
+	r.refused, r.receipts = &refused, s.Receipts
+	return r
 }
 
 // buy checks in the contract's order: signed in, sale known, shape; the command
@@ -66,56 +85,81 @@ func (s *Server) buy(c echo.Context, line *purchaseLine) (commands.PurchaseResul
 		return commands.PurchaseResult{}, err
 	}
 	ctx := c.Request().Context()
-	req, err := s.readPurchase(c)
-	if err != nil {
+	req := commands.PurchaseRequest{Buyer: line.buyer, Tier: asked.caller.Tier, Sale: line.sale, TraceID: line.trace}
+	if err := s.readPurchase(c, &req); err != nil {
 		var unknown *domain.Problem
 		if _, known := s.Shower.Show(ctx, line.sale); errors.As(known, &unknown) {
 			err = unknown
 		}
 		return commands.PurchaseResult{}, err
 	}
-	req.Buyer, req.Tier = asked.caller.Buyer, asked.caller.Tier
-	req.Sale, req.TraceID = line.sale, line.trace
-	place, err := s.enter(ctx, line.sale)
+	line.lines = req.Lines
+	admission := s.Admission
+	if req.Foreseen() {
+		admission = allIn{} // it keeps nobody from the gate
+	}
+	place, err := s.enter(ctx, admission, line.sale)
 	if err != nil {
 		return commands.PurchaseResult{}, err
 	}
 	defer place.end()
 	req.Judged = place.leave
-	result, err := s.Purchaser.Purchase(place.budget, req)
+	result, err := s.Purchaser.Purchase(&place.budget, req)
 	if err == nil {
 		line.outcome = result.Outcome.String()
 	}
 	return result, err
 }
 
-// readPurchase reads lines and idempotency key.
-func (s *Server) readPurchase(c echo.Context) (commands.PurchaseRequest, error) {
+// readPurchase reads lines and what the head says of the purchase. The gate is looked at
+// before the body is read: net/http watches the connection of a request that is read, for
+// a caller who hangs up, and a handler that waits then costs a system call more.
+func (s *Server) readPurchase(c echo.Context, req *commands.PurchaseRequest) error {
+	wrongHead := readPurchaseHead(c.Request().Header, req)
+	if wrongHead == nil {
+		s.lookAhead(c.Request().Context(), req)
+	}
 	buf := s.bodies.Get().(*bytes.Buffer)
 	defer s.bodies.Put(buf)
-	if err := readJSON(c, buf, false); err != nil {
-		return commands.PurchaseRequest{}, err
+	if err := readText(c, buf, false); err != nil {
+		return err
 	}
 	// It is read: no refusal has to wait for it.
 	c.Request().Body = http.NoBody
 	if budget := s.opts.PurchaseBudget; budget == 0 || budget > bodyBudget/2 { // else it is over by then
 		setBodyDeadline(c, time.Time{})
 	}
-	lines, err := decodePurchase(buf.Bytes())
+	lines, err := purchaseLines(buf.Bytes())
 	if err != nil {
-		return commands.PurchaseRequest{}, err
+		return err
 	}
-	req := commands.PurchaseRequest{Lines: lines}
-	if req.Ticket, err = ticketOf(c.Request().Header); err != nil {
-		return commands.PurchaseRequest{}, err
+	req.Lines = lines
+	if req.IdempotencyKey != "" {
+		req.BodyHash = bodyHash(lines)
 	}
-	if req.IdempotencyKey, err = idempotencyKey(c.Request().Header); err != nil {
-		return commands.PurchaseRequest{}, err
+	return wrongHead
+}
+
+// lookAhead looks ahead within the time of a purchase; the body has its own.
+func (s *Server) lookAhead(ctx context.Context, req *commands.PurchaseRequest) {
+	var within budgeted
+	within.begin(ctx, s.opts.PurchaseBudget)
+	defer within.end()
+	s.Purchaser.LookAhead(&within, req)
+}
+
+// readPurchaseHead reads ticket and idempotency key.
+func readPurchaseHead(h http.Header, req *commands.PurchaseRequest) (err error) {
+	if req.Ticket, err = ticketOf(h); err != nil {
+		return err
+	}
+	if req.IdempotencyKey, err = idempotencyKey(h); err != nil {
+		return err
 	}
 	if req.IdempotencyKey != "" {
-		req.Route, req.BodyHash = routePurchases, bodyHash(lines)
+		req.Route = routePurchases
 	}
-	return req, nil
+	return nil
 }
 
 // headerKey is the header of the idempotency key.

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -21,6 +22,39 @@ type purchaseBody struct {
 
 func (p *purchaseBody) wrong(field, reason string) {
 	p.bad = append(p.bad, domain.FieldError{Field: field, Reason: reason})
+}
+
+// purchaseLines reads the body of a purchase, or says what is wrong with it.
+func purchaseLines(body []byte) ([]domain.Line, error) {
+	if line, ok := plainPurchase(body); ok {
+		return []domain.Line{line}, nil
+	}
+	if err := validJSON(body); err != nil {
+		return nil, err
+	}
+	return decodePurchase(body)
+}
+
+// plainPurchase reads the body as nearly every client writes it, members in this
+// order and without blanks or escapes. ok is false for everything else, right or
+// wrong, which decodePurchase judges.
+func plainPurchase(body []byte) (line domain.Line, ok bool) {
+	rest, ok := bytes.CutPrefix(body, []byte(`{"sku":"`))
+	if !ok {
+		return line, false
+	}
+	sku, rest, ok := bytes.Cut(rest, []byte(`","quantity":`))
+	if !ok || len(rest) < 2 || len(rest) > len("2147483647}") || rest[0] == '0' || rest[len(rest)-1] != '}' {
+		return line, false
+	}
+	for _, digit := range rest[:len(rest)-1] {
+		if digit < '0' || digit > '9' {
+			return line, false
+		}
+		line.Quantity = 10*line.Quantity + int64(digit-'0')
+	}
+	line.SKU = string(sku)
+	return line, line.Quantity <= domain.MaxQuantity && domain.ValidSKU(line.SKU)
 }
 
 // decodePurchase reads {"sku","quantity"} or {"lines":[{"sku","quantity"},…]} out

@@ -66,7 +66,7 @@ func (s *Server) routes() []route {
 		return route{Operation: op(http.MethodPost, path, id, summary, 401, 403, 404, 409, 422, 503),
 			access: admin, body: s.checkedBody(true), add: typed(s.steer(id, do))}
 	}
-	return append(append(s.pageRoutes(), s.opsRoutes()...), []route{
+	return append(slices.Concat(s.pageRoutes(), s.opsRoutes(), s.sessionRoutes(), s.overviewRoutes(), s.stacksRoutes(), s.deadRoutes()), []route{
 		{Operation: cacheable(op(http.MethodGet, pathSales, "list-sales", "Every sale, as buyers see it, but rehearsals that are over")), add: typed(s.listSales)},
 		{Operation: cacheable(op(http.MethodGet, pathSale, "get-sale", "One sale, as buyers see it", 404)), add: typed(s.getSale)},
 		{Operation: s.purchaseOperation(), access: buyer, add: plain(s.purchase)},
@@ -74,7 +74,7 @@ func (s *Server) routes() []route {
 			access: buyer, limit: limitPolls, body: s.checkedBody(true), add: typed(s.giveTicket)},
 		{Operation: described(op(http.MethodGet, pathChallenge, "get-challenge", "A proof of work for a ticket", 401, 403, 404, 409, 410, 425, 429, 503), challengeDescription),
 			access: buyer, limit: limitPolls, add: typed(s.challenge)},
-		{Operation: op(http.MethodGet, pathOrders, "list-orders", "Own orders in a sale, newest first", 401, 404, 422, 429), access: buyer, limit: limitPolls, add: typed(s.listOrders)},
+		{Operation: described(op(http.MethodGet, pathOrders, "list-orders", "Own orders in a sale, newest first", 401, 404, 422, 429), "The list is of the read model: an order may be told, also as placed, a moment before it is listed."), access: buyer, limit: limitPolls, add: typed(s.listOrders)},
 		{Operation: op(http.MethodGet, pathOrder, "get-order", "One own order, waiting for news if asked to", 401, 404, 422, 429), access: buyer, limit: limitPolls, add: typed(s.getOrder)},
 		{Operation: described(op(http.MethodGet, pathProof, "prove-order", "Proof that one own order stands in the log", 401, 404, 429, 503), proofDescription), access: buyer, limit: limitPolls, add: typed(s.proveOrder)},
 		{Operation: described(op(http.MethodPost, pathCancel, "cancel-order", "Give one own order up", 400, 401, 404, 409, 413, 415, 422, 429, 503), cancelDescription),
@@ -103,7 +103,7 @@ func (s *Server) routes() []route {
 			access: admin, body: s.checkedBody(false), add: typed(s.release)},
 		{Operation: described(op(http.MethodPut, pathOneAdmin, "revise-sale", "Change what a sale says", 400, 401, 403, 404, 409, 410, 413, 415, 422, 503), reviseDescription),
 			access: admin, body: s.checkedBody(false), add: typed(s.reviseSale)},
-		{Operation: described(op(http.MethodPost, pathPreheat, "preheat-sale", "Make the gate ready for a sale, and compare", 401, 403, 404, 410, 503), preheatDescription),
+		{Operation: described(op(http.MethodPost, pathPreheat, "preheat-sale", "Make the gate ready for a sale, and compare", 401, 403, 404, 409, 410, 503), preheatDescription),
 			access: admin, add: typed(s.preheat)},
 		{Operation: described(op(http.MethodGet, pathPreheat, "verify-preheat", "Compare what the gate holds of a sale with the log", 401, 403, 404, 410, 503), verifyDescription),
 			access: admin, add: typed(s.verifyPreheat)},
@@ -112,6 +112,10 @@ func (s *Server) routes() []route {
 		{Operation: described(op(http.MethodPost, pathRehydrate, "rehydrate-sale", "Build the gate of a sale again from the log", 401, 403, 404, 410, 503), rehydrateDescription),
 			access: admin, add: typed(s.rehydrate)},
 		{Operation: limitsOperation(), access: admin, add: typed(s.showLimits)},
+		{Operation: described(op(http.MethodGet, pathTrace, "trace-purchase", "The story of a purchase", 401, 403, 404, 410, 422, 503), traceDescription),
+			access: admin, add: typed(s.tracePurchase)},
+		{Operation: described(op(http.MethodGet, pathReceipt, "explain-receipt", "What the receipt of a refused purchase says, and whether it was right", 401, 403, 410, 422, 503), receiptDescription),
+			access: admin, add: typed(s.explainReceipt)},
 		{Operation: op(http.MethodGet, pathSwitches, "list-switches", "Every switch, and who turned it", 401, 403, 503), access: admin, add: typed(s.listSwitches)},
 		{Operation: described(op(http.MethodPut, pathSwitch, "flip-switch", "Turn a switch on or off", 400, 401, 403, 404, 409, 410, 413, 415, 422, 503), switchDescription),
 			access: admin, body: s.checkedBody(false), add: typed(s.flipSwitch)},

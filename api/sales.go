@@ -39,9 +39,10 @@ type ItemView struct {
 	NextReleaseAt *time.Time `json:"next_release_at,omitempty" doc:"When more units come on sale; left out where no more are planned"`
 }
 
-// SaleList is every sale.
+// SaleList is a page of sales, the newest first.
 type SaleList struct {
-	Sales []SaleView `json:"sales" nullable:"false"`
+	Sales      []SaleView `json:"sales" nullable:"false"`
+	NextCursor string     `json:"next_cursor,omitempty" doc:"Give it as cursor to read on; left out at the end"`
 }
 
 // saleView shapes a sale for buyers. Stock numbers stay inside.
@@ -87,9 +88,11 @@ func cacheStatus(ifNoneMatch, tag string) int {
 	return http.StatusOK
 }
 
-// saleTag is a weak tag over all that can change in views but server_time.
-func saleTag(views ...SaleView) string {
+// saleTag is a weak tag over all that can change in views but server_time, and in the
+// cursor of the page after them.
+func saleTag(next string, views ...SaleView) string {
 	h := fnv.New64a()
+	fmt.Fprintln(h, next)
 	for i := range views {
 		v := &views[i]
 		fmt.Fprintf(h, "%s %d %s", v.ID, v.Version, v.State)
@@ -122,12 +125,14 @@ func (s *Server) getSale(ctx context.Context, in *saleRequest) (*saleAnswer, err
 		return nil, err
 	}
 	view := saleView(sale)
-	tag := saleTag(view)
+	tag := saleTag("", view)
 	return &saleAnswer{Status: cacheStatus(in.IfNoneMatch, tag), ETag: tag, CacheControl: publicCache, Body: view}, nil
 }
 
 type salesRequest struct {
 	IfNoneMatch string `header:"If-None-Match" doc:"ETags that the caller has"`
+	Limit       int    `query:"limit" minimum:"1" maximum:"500" default:"200" doc:"The most sales of a page"`
+	Cursor      string `query:"cursor" maxLength:"200" doc:"next_cursor of the page before"`
 }
 
 type salesAnswer struct {
@@ -138,17 +143,15 @@ type salesAnswer struct {
 }
 
 func (s *Server) listSales(ctx context.Context, in *salesRequest) (*salesAnswer, error) {
-	sales, err := s.Shower.List(ctx)
+	// Of a rehearsal that is over nobody is to wonder what it was.
+	list, err := s.Shower.List(ctx, commands.SaleQuery{Limit: in.Limit, Cursor: in.Cursor, OverRehearsals: isInside(ctx)})
 	if err != nil {
 		return nil, err
 	}
-	views := make([]SaleView, 0, len(sales))
-	for _, sale := range sales {
-		if sale.Rehearsal() && sale.Over(sale.ServerTime) && !isInside(ctx) { // nobody is to wonder what it was
-			continue
-		}
-		views = append(views, saleView(sale))
+	views := make([]SaleView, len(list.Sales))
+	for i, sale := range list.Sales {
+		views[i] = saleView(sale)
 	}
-	tag := saleTag(views...)
-	return &salesAnswer{Status: cacheStatus(in.IfNoneMatch, tag), ETag: tag, CacheControl: publicCache, Body: SaleList{Sales: views}}, nil
+	tag := saleTag(list.Next, views...)
+	return &salesAnswer{Status: cacheStatus(in.IfNoneMatch, tag), ETag: tag, CacheControl: publicCache, Body: SaleList{Sales: views, NextCursor: list.Next}}, nil
 }

@@ -1,6 +1,8 @@
 package api
 
 import (
+	"encoding/json"
+	"fmt"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -63,6 +65,42 @@ func TestBuyersAreNotShownRehearsalsThatAreOver(t *testing.T) {
 	h.server.HTTPServerInside().Handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/api/v1/sales", nil))
 	if !strings.Contains(w.Body.String(), "rehearse") {
 		t.Errorf("operators are shown all: %s", w.Body)
+	}
+}
+
+func TestSalesAreReadInPages(t *testing.T) {
+	h := newHouse(t, nil)
+	want := []string{testSale}
+	for i := range 450 {
+		id := fmt.Sprintf("sale%04d", i)
+		want = append(want, id)
+		h.shower.others = append(h.shower.others, commands.SaleAnswer{FoldedSale: commands.FoldedSale{Sale: domain.Sale{ID: id, Terms: saleTerms()}}})
+	}
+	for query, pages := range map[string]int{"": 3, "limit=200": 3, "limit=500": 1, "limit=451": 1, "limit=450": 2, "limit=100": 5} {
+		var got []string
+		asked, tags, cursor := 0, map[string]bool{}, ""
+		for {
+			answer := h.ask(http.MethodGet, "/api/v1/sales?"+query+cursor, "")
+			var page SaleList
+			if err := json.Unmarshal([]byte(answer.Body), &page); err != nil || answer.Status != http.StatusOK {
+				t.Fatalf("%s: got %d %s", query, answer.Status, answer.Body)
+			}
+			asked++
+			tags[answer.Header.Get("ETag")] = true
+			for _, sale := range page.Sales {
+				got = append(got, sale.ID)
+			}
+			if page.NextCursor == "" {
+				break
+			}
+			cursor = "&cursor=" + page.NextCursor
+		}
+		if !slices.Equal(got, want) || asked != pages || len(tags) != pages {
+			t.Errorf("%s: got %d sales on %d pages with %d tags, want %d on %d", query, len(got), asked, len(tags), len(want), pages)
+		}
+	}
+	for _, query := range []string{"limit=0", "limit=-1", "limit=501", "limit=x", "cursor=x", "cursor=" + strings.Repeat("1", 201)} {
+		h.ask(http.MethodGet, "/api/v1/sales?"+query, "").problem(422, domain.CodeInvalidRequest)
 	}
 }
 

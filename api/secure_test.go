@@ -50,7 +50,7 @@ func concrete(path string) string {
 		}
 		return page.Assets().Path("app.js")
 	}
-	return strings.NewReplacer("{version}", "3", "{sale}", testSale, "{order}", testOrder, "{sku}", "shoe-42", "{name}", "force_ended", "{provider}", "simulator").Replace(path)
+	return strings.NewReplacer("{version}", "3", "{sale}", testSale, "{order}", testOrder, "{sku}", "shoe-42", "{name}", "force_ended", "{receipt}", "nonsense", "{projection}", "order_view", "{sequence}", testOrder, "{provider}", "simulator").Replace(path)
 }
 
 func TestEveryRouteAsksForTheRoleOfItsPath(t *testing.T) {

@@ -18,7 +18,7 @@ import (
 	"seckill/api/pages"
 )
 
-// Deps is what the API stands on. All but Limits, Metrics, Scrape and Checks are
+// Deps is what the API stands on. All but Limits, Metrics, Links, Scrape and Checks are
 // required.
 type Deps struct {
 	Purchaser  Purchaser
@@ -35,12 +35,22 @@ type Deps struct {
 	Rehydrator Rehydrator
 	Reviser    Reviser
 	Preheats   Preheats
-	Switches   Switches
-	Tickets    Tickets
-	Members    Members
-	Verifier   Verifier
-	Log        *slog.Logger
-	Now        func() time.Time
+	Teller     Teller
+	// Spans is told of purchases for a trace; nil tells nobody.
+	Spans Spans
+	// Receipts signs refusals of purchases; without it they have no receipt.
+	Receipts Receipts
+	Switches Switches
+	Tickets  Tickets
+	Members  Members
+	// Databases is nil where every sale lives on one.
+	Databases   Databases
+	Overviews   Overviews
+	Stacks      Stacks
+	DeadLetters DeadLetters
+	Verifier    Verifier
+	Log         *slog.Logger
+	Now         func() time.Time
 	// Admission bounds how many purchases are worked on at once; nil bounds nothing.
 	Admission Admission
 	// Limits hold down who asks too often; nil limits nobody.
@@ -49,6 +59,8 @@ type Deps struct {
 	Metrics Metrics
 	// Scrape answers /metrics; without it there is no such route.
 	Scrape http.Handler
+	// Links are the addresses that sign in at the console; nil: there are none.
+	Links *Links
 	// Checks are asked by /readyz, all at once.
 	Checks []Check
 }
@@ -71,10 +83,14 @@ func (d Deps) validate() error {
 	need(d.Cleanup != nil, "Cleanup")
 	need(d.Reviser != nil, "Reviser")
 	need(d.Preheats != nil, "Preheats")
+	need(d.Teller != nil, "Teller")
 	need(d.Reconciler != nil, "Reconciler")
 	need(d.Switches != nil, "Switches")
 	need(d.Tickets != nil, "Tickets")
 	need(d.Members != nil, "Members")
+	need(d.Overviews != nil, "Overviews")
+	need(d.Stacks != nil, "Stacks")
+	need(d.DeadLetters != nil, "DeadLetters")
 	need(d.Verifier != nil, "Verifier")
 	need(d.Log != nil, "Log")
 	need(d.Now != nil, "Now")
@@ -192,15 +208,25 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if s.draining.Err() != nil {
 		w.Header().Set("Connection", "close") // whoever keeps it would meet its end later
 	}
+	if len(r.TransferEncoding) > 0 {
+		// It may have named a length too, which is not looked at then. Who passed it on may
+		// have looked at nothing else, and take what follows for a part of it (RFC 9112, 6.1).
+		w.Header().Set("Connection", "close")
+	}
 	if r.Method == http.MethodHead {
-		r = r.WithContext(r.Context())
+		r = r.WithContext(context.WithValue(r.Context(), headed{}, true))
 		r.Method = http.MethodGet
 	}
 	s.echo.ServeHTTP(w, r)
 }
 
-// Drain answers every long poll that waits, and every later one, at once with
-// what is known, says at /readyz that it shuts down, and closes each connection after
+// headed marks a request that came as HEAD.
+type headed struct{}
+
+func isHead(r *http.Request) bool { return r.Context().Value(headed{}) != nil }
+
+// Drain ends every stream, answers every long poll that waits, and every later one, at
+// once with what is known, says at /readyz that it shuts down, and closes each connection after
 // its answer. Call it before shutting the HTTP server down.
 func (s *Server) Drain() { s.drain() }
 

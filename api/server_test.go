@@ -48,6 +48,35 @@ func TestReadyMeansThatEveryCheckHolds(t *testing.T) {
 	}
 }
 
+func TestANodeIsReadyWhileAllHoldsOfOneOfSeveralDatabases(t *testing.T) {
+	away := map[string]bool{}
+	check := func(name, database string) Check {
+		return Check{Name: name, Database: database, Ready: func(context.Context) error {
+			if away[name+database] {
+				return errors.New("away")
+			}
+			return nil
+		}}
+	}
+	h := newHouse(t, func(d *Deps, _ *Options) {
+		d.Checks = []Check{check("event_store", "main"), check("gate", "main"), check("event_store", "b"), check("gate", "b"), check("tokens", "")}
+	})
+	away["event_storeb"] = true
+	got := h.ask(http.MethodGet, "/readyz", "", "Authorization", "")
+	if got.Status != 200 || !strings.Contains(got.Body, `{"name":"event_store","database":"b","ready":false}`) || !strings.Contains(got.Body, `{"name":"event_store","database":"main","ready":true}`) {
+		t.Errorf("got %d %s, want 200 and b's event store named", got.Status, got.Body)
+	}
+	away["gatemain"] = true
+	got = h.ask(http.MethodGet, "/readyz", "", "Authorization", "")
+	got.problem(503, domain.CodeNotReady)
+	if !strings.Contains(got.Body, `"field":"b.event_store"`) || !strings.Contains(got.Body, `"field":"main.gate"`) || strings.Contains(got.Body, "b.gate") {
+		t.Errorf("got %s, want what is away of each database", got.Body)
+	}
+	clear(away)
+	away["tokens"] = true
+	h.ask(http.MethodGet, "/readyz", "", "Authorization", "").problem(503, domain.CodeNotReady)
+}
+
 func TestACheckThatPanicsIsNotReady(t *testing.T) {
 	h := newHouse(t, func(d *Deps, _ *Options) {
 		d.Checks = []Check{{Name: "odd", Ready: func(context.Context) error { panic("hunter2") }}}

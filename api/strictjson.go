@@ -125,6 +125,29 @@ func wholeNumber(value []byte) (n int64, ok bool) {
 	return n, err == nil
 }
 
+// maxNesting is how many objects and arrays of a body may stand inside each other; the
+// deepest of ours has five.
+const maxNesting = 16
+
+// nesting counts the objects and arrays that stand inside each other where most do. It
+// looks at each byte once: whoever walks a text from level to level, as checkJSON does,
+// looks at what is inside once for every level.
+func nesting(text []byte) int {
+	depth, deepest := 0, 0
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case '"':
+			i += stringEnd(text[i:]) - 1
+		case '{', '[':
+			depth++
+			deepest = max(deepest, depth)
+		case '}', ']':
+			depth--
+		}
+	}
+	return deepest
+}
+
 // checkJSON gives what is wrong with a valid JSON text by rules that hold for
 // every body: names are lower case with '_', none stands twice in an object, and
 // numbers are plain whole numbers of 64 bits, and texts hold no NUL, which a

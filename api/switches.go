@@ -23,7 +23,7 @@ const (
 
 const switchDescription = "In force on every node within a second. `skip_purchase_limit` lifts `limit_per_buyer`, never the bound on one purchase nor the repeat rule; " +
 	"`skip_eligibility` lets every tier in; `force_ended` answers 410 `sale_ended` until it is off again; `pause_purchases` answers 503 `paused`; " +
-	"`pause_noncore` stops the view sale_summary and the public topic, which catch up afterwards, and is flipped everywhere only. " +
+	"`pause_noncore` stops the view sale_summary and the public topic, which catch up afterwards, and streams of the overview, and is flipped everywhere only. " +
 	"Owners meet their order in any case. Turning on what is on records who and why anew, unless both are the same; turning off what is off records nothing."
 
 // SwitchBody asks to turn a switch.

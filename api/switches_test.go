@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -36,7 +37,18 @@ func (f *fakeSwitches) List(context.Context) ([]commands.SwitchState, error) {
 	return []commands.SwitchState{{Name: domain.SkipEligibility}, {Name: domain.ForceEnded, Sale: testSale, On: true, Reason: "r", By: "b", At: time.Unix(1_800_000_000, 0)}}, nil
 }
 
-func (f *fakeSwitches) Everywhere() []commands.SwitchState { return f.on }
+func (f *fakeSwitches) Everywhere() []commands.SwitchState {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.on)
+}
+
+// turnOn turns a switch on everywhere.
+func (f *fakeSwitches) turnOn(name domain.SwitchName) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.on = append(f.on, commands.SwitchState{Name: name, On: true})
+}
 
 func TestAnAdminTurnsSwitchesAndSaysWhy(t *testing.T) {
 	h := newHouse(t, nil)

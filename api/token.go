@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -11,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/golang-jwt/jwt/v5"
 	"github.com/labstack/echo/v4"
@@ -48,6 +50,10 @@ var claimNames = [...]string{"sub", "role", "tier", "iss", "aud", "exp", "nbf", 
 // UnmarshalJSON reads claims by their exact names: Sub is another claim than sub,
 // and none that we read.
 func (c *claims) UnmarshalJSON(raw []byte) error {
+	type plain claims
+	if plainNames(raw) {
+		return json.Unmarshal(raw, (*plain)(c))
+	}
 	var named map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &named); err != nil {
 		return err
@@ -63,8 +69,29 @@ func (c *claims) UnmarshalJSON(raw []byte) error {
 			return err
 		}
 	}
-	type plain claims
 	return json.Unmarshal(raw, (*plain)(c))
+}
+
+// plainNames tells that every name in a JSON object is of ASCII without capitals and
+// escapes, as those of almost all tokens are: then none of them is ours in another case,
+// and the object need not be read twice.
+func plainNames(raw []byte) bool {
+	inside, capital := false, false
+	for i, b := range raw {
+		switch {
+		case b == '\\' || b >= utf8.RuneSelf:
+			return false
+		case b == '"':
+			if inside = !inside; inside {
+				capital = false
+			} else if capital && bytes.HasPrefix(bytes.TrimLeft(raw[i+1:], " \t\r\n"), []byte(":")) {
+				return false
+			}
+		case inside && 'A' <= b && b <= 'Z':
+			capital = true
+		}
+	}
+	return true
 }
 
 // tokens verifies with one way to find keys.

@@ -9,6 +9,8 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -257,12 +259,17 @@ func TestAVerifierWhoseKeysWereNeverReadIsNotReady(t *testing.T) {
 	}
 	var there atomic.Bool
 	keys := jwksServer(t, "k1", public, nil)
+	behind, err := url.Parse(keys.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	through := httputil.NewSingleHostReverseProxy(behind)
 	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !there.Load() {
 			w.WriteHeader(http.StatusBadGateway)
 			return
 		}
-		http.Redirect(w, r, keys.URL, http.StatusFound)
+		through.ServeHTTP(w, r)
 	}))
 	t.Cleanup(front.Close)
 	v, err := JWKSVerifier(t.Context(), JWKS{URL: front.URL}, slog.New(slog.DiscardHandler), time.Now)

@@ -14,7 +14,16 @@ import (
 const headerTrace = "X-Trace-Id"
 
 // traceOf gives the trace id of a request that observe has seen.
-func traceOf(c echo.Context) string { return c.Response().Header().Get(headerTrace) }
+func traceOf(c echo.Context) string { return first(c.Response().Header(), headerTrace) }
+
+// first gives the first value of a header whose name is written in its canonical
+// form, as Get would, which looks at every letter of the name.
+func first(h http.Header, name string) string {
+	if values := h[name]; len(values) > 0 {
+		return values[0]
+	}
+	return ""
+}
 
 // newTraceID makes a trace id: 32 hexadecimal digits, not all zero.
 func newTraceID() string {
@@ -69,6 +78,7 @@ type call struct {
 	trace    string
 	language string
 	answer   http.Header // the headers of the answer, before it is written
+	route    *route
 }
 
 func withCall(ctx context.Context, c call) context.Context {

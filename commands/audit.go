@@ -50,6 +50,7 @@ const (
 	FaultTime    = "time"    // recorded before the record before it
 	FaultPayload = "payload" // an event that cannot be read, or says other than its columns
 	FaultStock   = "stock"   // more units taken than there were
+	FaultMove    = "move"    // one side of a move between buckets, without the other
 	FaultSeal    = "seal"    // a seal is missing, forged, or not that of the log
 
 	FaultStreamHead = "stream_head" // where a stream stands, by its own table, is not where the log has it
@@ -99,8 +100,9 @@ func (o AuditOptions) withDefaults() AuditOptions {
 
 // Auditor checks the log: that positions are dense, versions contiguous, hashes
 // chained and times in order, that each event says what its columns say, that no
-// stock stream ever gave more than it had, and that the seals, stored and
-// exported, are those of the log.
+// stock stream ever gave more than it had, that what left one bucket for another
+// came there and nothing else did, and that the seals, stored and exported, are those
+// of the log.
 //
 // Chunks are read and hashed in parallel and put together in order. Memory is a
 // few chunks, and about 40 bytes for each stream of the log (400 MB for ten
@@ -150,6 +152,9 @@ func (a *Auditor) Verify(ctx context.Context, opts AuditOptions) (AuditReport, e
 	defer st.seals.close()
 	if err := a.chunks(ctx, opts, st.seed, to, func(c *auditChunk) error { return st.add(ctx, c) }); err != nil {
 		return AuditReport{}, fmt.Errorf("audit the log: %w", err)
+	}
+	if err := st.moves(ctx, to); err != nil {
+		return AuditReport{}, fmt.Errorf("audit the moves: %w", err)
 	}
 	if opts.To == 0 || opts.To >= head.Number {
 		if head, err = a.Log.Head(ctx); err != nil {

@@ -19,6 +19,7 @@ type auditChunk struct {
 	steps       []auditStep
 	stocks      []auditStock
 	overdrafts  []auditOverdraft
+	moves       []moveSide
 	faults      []AuditFault
 	begins      time.Time
 	ends        time.Time
@@ -148,6 +149,7 @@ func (c *chunkReader) content(r *eventstore.Record) {
 		c.fault(r, FaultPayload, "the event cannot be read: %v", err)
 	case change != domain.Account{}:
 		c.chunk.stocks = append(c.chunk.stocks, auditStock{step: len(c.chunk.steps) - 1, change: change})
+		c.move(r)
 	}
 }
 

@@ -21,6 +21,7 @@ type stitcher struct {
 	versions map[uint64]int64 // by the hash of the stream's name
 	stocks   map[uint64]domain.Account
 	overdraw map[uint64]int64 // by stock stream: what it may go below zero
+	halves   halves
 	ends     time.Time
 
 	report  AuditReport
@@ -31,7 +32,7 @@ type stitcher struct {
 
 func newStitcher(log AuditLog, opts AuditOptions) *stitcher {
 	return &stitcher{
-		log: log, opts: opts, seed: maphash.MakeSeed(), versions: map[uint64]int64{}, stocks: map[uint64]domain.Account{}, overdraw: map[uint64]int64{},
+		log: log, opts: opts, seed: maphash.MakeSeed(), versions: map[uint64]int64{}, stocks: map[uint64]domain.Account{}, overdraw: map[uint64]int64{}, halves: halves{},
 		report: AuditReport{From: opts.From, Faults: []AuditFault{}, Warnings: []string{}},
 	}
 }
@@ -54,6 +55,9 @@ func (st *stitcher) add(ctx context.Context, c *auditChunk) error {
 	}
 	if len(c.steps) > 0 {
 		st.ends = c.ends
+	}
+	for _, side := range c.moves {
+		st.halves.add(side)
 	}
 	stocks, overdrafts := c.stocks, c.overdrafts
 	for i := range c.steps {

@@ -16,6 +16,7 @@ import (
 type books struct {
 	evidence
 	stocks map[string]*stockBook // by stream
+	moves  halves
 	orders map[string]*orderBook // by order id
 	// unread holds, by stream, the first event that cannot be read. What is told of
 	// the stream ends before it.
@@ -186,7 +187,7 @@ func (s status) live() bool { return domain.Order{Status: s.domain()}.Standing()
 
 func newBooks(sale FoldedSale) *books {
 	b := &books{
-		stocks: map[string]*stockBook{}, orders: map[string]*orderBook{}, unread: map[string]*UnreadableError{},
+		stocks: map[string]*stockBook{}, moves: halves{}, orders: map[string]*orderBook{}, unread: map[string]*UnreadableError{},
 		sale: map[int64]eventstore.Hash{}, fields: map[int64][]SaleField{}, lists: map[string][]string{}, twice: map[string]bool{}, stock: map[string]ViewStock{}, count: map[countsKey]ViewCounts{},
 		overdraft: map[string]int64{},
 	}

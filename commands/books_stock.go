@@ -51,6 +51,9 @@ func (b *books) addStock(r *eventstore.Record, ev domain.Event) error {
 	e := entryFor(ev)
 	s.now = s.now.Fold(ev)
 	s.addMove(ev)
+	if side, ok := moveSideOf(r, ev); ok {
+		b.moves.add(side)
+	}
 	if s.now.Left() < s.least.Left() {
 		s.least = s.now
 	}

@@ -57,12 +57,14 @@ func (r *gateReading) estimate(now time.Time) (gate time.Time, bound time.Durati
 }
 
 // Now gives the gate's time, give or take bound; ok is false where it is not known.
-func (c *GateClock) Now() (gate time.Time, bound time.Duration, ok bool) {
+func (c *GateClock) Now() (gate time.Time, bound time.Duration, ok bool) { return c.at(c.env.Now()) }
+
+// at is Now for a moment of this machine.
+func (c *GateClock) at(now time.Time) (gate time.Time, bound time.Duration, ok bool) {
 	r := c.now.Load()
 	if r == nil {
 		return time.Time{}, 0, false
 	}
-	now := c.env.Now()
 	if elapsed(r.last, now) > clockTrust {
 		return time.Time{}, 0, false
 	}

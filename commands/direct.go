@@ -116,7 +116,7 @@ func (d *Direct) Reserve(ctx context.Context, r Reservation) (Verdict, error) {
 	if err != nil {
 		return Verdict{}, &GateError{Err: err}
 	}
-	q := &question{d: d, r: &r, sale: sale}
+	q := &question{d: d, r: &r, sale: &sale, terms: sale.Judged()}
 	for range directTries {
 		v, err := d.once(ctx, q)
 		if err == nil || !q.again(err) {

@@ -6,12 +6,17 @@ import (
 	"flag"
 	"fmt"
 	"log/slog"
+	"os"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jedib0t/go-pretty/v6/table"
 
@@ -19,6 +24,7 @@ import (
 	"seckill/domain"
 	"seckill/eventstore/pgstore"
 	"seckill/infra/embedded"
+	"seckill/infra/figures"
 	"seckill/infra/memgate"
 	"seckill/infra/pg"
 )
@@ -26,6 +32,7 @@ import (
 var (
 	directFor    = flag.Duration("direct.for", 2*time.Second, "how long each side of BenchmarkDirectBesideNaive sells in a round")
 	directRounds = flag.Int("direct.rounds", 1, "how often the sides take turns")
+	directBuyers = flag.String("direct.buyers", "32,128,512,1024", "how many buyers press at once, a row of the table each")
 )
 
 const (
@@ -43,27 +50,46 @@ func BenchmarkDirectBesideNaive(b *testing.B) {
 	for b.Loop() {
 		s := newBench(b)
 		sides := []side{{"naive update, one row", 32, s.naive}}
-		for _, buyers := range []int{32, 128, 512, 1024} {
+		for _, text := range strings.Split(*directBuyers, ",") {
+			buyers, err := strconv.Atoi(text)
+			if err != nil {
+				b.Fatal(err)
+			}
 			sides = append(sides, side{"strategy postgres", buyers, s.direct})
 		}
-		rates := make([]float64, len(sides))
+		rates, costs := make([]float64, len(sides)), make([]cost, len(sides))
 		for range *directRounds {
 			for i, one := range sides {
-				rates[i] += one.rate(*directFor) / float64(*directRounds)
+				before := s.spent(b)
+				rate, sold := one.rate(*directFor)
+				rates[i] += rate / float64(*directRounds)
+				costs[i] = costs[i].plus(s.spent(b).minus(before), sold)
 			}
 		}
 		t := table.NewWriter()
-		t.SetTitle("One item, durable commits, one server, in turns")
-		t.AppendHeader(table.Row{"", "at once", "purchases/s", "of the naive"})
+		t.SetTitle("One item, durable commits, one server, in turns; µs of processor a purchase (ours with the buyers'), purchases a commit")
+		t.AppendHeader(table.Row{"", "at once", "purchases/s", "of the naive", "PostgreSQL", "ours", "a commit"})
 		for i, one := range sides {
-			t.AppendRow(table.Row{one.name, one.clients, fmt.Sprintf("%.0f", rates[i]), fmt.Sprintf("%.1f ×", rates[i]/rates[0])})
+			server, own := costs[i].each()
+			t.AppendRow(table.Row{one.name, one.clients, fmt.Sprintf("%.0f", rates[i]), fmt.Sprintf("%.1f ×", rates[i]/rates[0]),
+				fmt.Sprintf("%.0f", server), fmt.Sprintf("%.0f", own), costs[i].batch()})
 		}
 		b.Logf("\n%s", t.Render())
-		b.ReportMetric(rates[0], "naive/s")
-		b.ReportMetric(rates[1], "direct32/s")
-		b.ReportMetric(rates[len(rates)-1], "direct1024/s")
-		b.ReportMetric(rates[len(rates)-1]/rates[0], "ratio")
+		figures.Tell(b, figures.Figure{Row: "strategy-postgres", Ours: rates[1], Yardstick: rates[0], Value: rates[1] / rates[0],
+			Details: besides(sides[1:], rates, costs), Settings: []string{"fsync=on", "full_page_writes=on", "synchronous_commit=on"}})
 	}
+}
+
+// besides tells of every number of buyers that was tried what it gave.
+func besides(ours []side, rates []float64, costs []cost) (all []figures.Detail) {
+	for i, one := range ours {
+		server, own := costs[i+1].each()
+		name := fmt.Sprintf("%d buyers at once: ", one.clients)
+		all = append(all, figures.Detail{Name: name + "of the naive update", Value: rates[i+1] / rates[0], Unit: "×"},
+			figures.Detail{Name: name + "processor time of PostgreSQL a purchase", Value: server, Unit: "µs"},
+			figures.Detail{Name: name + "processor time of ours, buyers included", Value: own, Unit: "µs"})
+	}
+	return all
 }
 
 // side is one way to sell, to that many clients at once.
@@ -73,8 +99,8 @@ type side struct {
 	buy     func(ctx context.Context) error
 }
 
-// rate sells for a while and gives the purchases a second.
-func (s side) rate(d time.Duration) float64 {
+// rate sells for a while and gives the purchases a second, and how many there were.
+func (s side) rate(d time.Duration) (rate float64, total int64) {
 	ctx, cancel := context.WithTimeout(context.Background(), d)
 	defer cancel()
 	var sold atomic.Int64
@@ -91,7 +117,68 @@ func (s side) rate(d time.Duration) float64 {
 		})
 	}
 	all.Wait()
-	return float64(sold.Load()) / time.Since(began).Seconds()
+	return float64(sold.Load()) / time.Since(began).Seconds(), sold.Load()
+}
+
+// cost is the processor time that the server and this process have used, and for how
+// many purchases.
+type cost struct {
+	server, own time.Duration
+	commits     int64 // of batches
+	sold        int64
+}
+
+func (c cost) minus(o cost) cost {
+	return cost{server: c.server - o.server, own: c.own - o.own, commits: c.commits - o.commits}
+}
+
+func (c cost) plus(o cost, sold int64) cost {
+	return cost{c.server + o.server, c.own + o.own, c.commits + o.commits, c.sold + sold}
+}
+
+// batch tells how many purchases a commit of the store had.
+func (c cost) batch() string {
+	if c.commits == 0 {
+		return "1"
+	}
+	return fmt.Sprintf("%.0f", float64(c.sold)/float64(c.commits))
+}
+
+// each gives the microseconds of a purchase.
+func (c cost) each() (server, own float64) {
+	n := float64(max(1, c.sold))
+	return float64(c.server.Microseconds()) / n, float64(c.own.Microseconds()) / n
+}
+
+// spent reads what was used so far by every process of the server that lives, and by
+// this one.
+func (s *bench) spent(b *testing.B) cost {
+	b.Helper()
+	rows, err := s.plain.Query(context.Background(), "select pid from pg_stat_activity where pid is not null")
+	if err != nil {
+		b.Fatal(err)
+	}
+	pids, err := pgx.CollectRows(rows, pgx.RowTo[int32])
+	if err != nil {
+		b.Fatal(err)
+	}
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		b.Fatal(err)
+	}
+	c := cost{own: time.Duration(u.Utime.Nano() + u.Stime.Nano()), commits: s.commits.Load()}
+	for _, pid := range pids {
+		data, err := os.ReadFile(fmt.Sprintf("/proc/%d/schedstat", pid))
+		if err != nil {
+			continue // it has ended
+		}
+		var used int64
+		if _, err := fmt.Sscan(string(data), &used); err != nil {
+			b.Fatal(err)
+		}
+		c.server += time.Duration(used)
+	}
+	return c
 }
 
 // bench is one server with a naive table and a sale without a gate.
@@ -101,6 +188,8 @@ type bench struct {
 	env   *commands.Env
 	sale  domain.Sale
 	made  atomic.Int64
+	// commits counts batches that were committed.
+	commits atomic.Int64
 }
 
 func newBench(b *testing.B) *bench {
@@ -124,11 +213,11 @@ func newBench(b *testing.B) *bench {
 		b.Fatal(err)
 	}
 	b.Cleanup(pool.Close)
-	store, err := pgstore.New(pool, namespace, pgstore.Options{})
+	s := &bench{plain: plainPool(b, stores.DatabaseURL)}
+	store, err := pgstore.New(pool, namespace, pgstore.Options{OnBatch: func(pgstore.BatchStats) { s.commits.Add(1) }})
 	if err != nil {
 		b.Fatal(err)
 	}
-	s := &bench{plain: plainPool(b, stores.DatabaseURL)}
 	s.env = &commands.Env{
 		Store: 1, Keys: domain.Keys{Current: 1, Secrets: map[uint8][]byte{1: []byte("a secret of the tests")}}, Now: time.Now, Random: rand.Reader,
 		NewID: func() uuid.UUID { return uuid.Must(uuid.NewV7()) }, Log: slog.New(slog.DiscardHandler),

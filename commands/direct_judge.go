@@ -21,9 +21,10 @@ var (
 
 // question is one purchase on its way to be judged.
 type question struct {
-	d    *Direct
-	r    *Reservation
-	sale FoldedSale
+	d     *Direct
+	r     *Reservation
+	sale  *FoldedSale
+	terms domain.Terms // of the sale, as purchases are judged by them
 	// deadline is until when, by the store's clock, the purchase may be placed.
 	deadline time.Time
 	// tickets are those that orders of the buyer have used, by order.
@@ -47,7 +48,8 @@ func (q *question) again(err error) bool {
 func (q *question) learn(ctx context.Context, err error) error {
 	switch {
 	case errors.Is(err, errSaleMoved):
-		q.sale, err = q.d.sales.upTo(ctx, q.sale.ID, q.head)
+		sale, err := q.d.sales.upTo(ctx, q.sale.ID, q.head)
+		q.sale, q.terms = &sale, sale.Judged()
 		return err
 	case errors.Is(err, errReadTickets):
 		q.tickets, err = usedTickets(ctx, q.d.log, q.tickets, q.claimKey())
@@ -96,7 +98,7 @@ func (q *question) page() []accepted {
 			Order: r.Order, Buyer: r.Buyer, Sale: r.Place.Sale, Bucket: r.Place.Bucket, Lines: r.Lines,
 			Key: r.Key, Body: r.BodyHash, TraceID: r.TraceID, Node: r.Node, Ticket: r.Ticket,
 		},
-		terms: q.sale.Judged(), by: "direct",
+		terms: q.terms, by: "direct",
 	}}
 }
 
@@ -121,7 +123,7 @@ func (q *question) submit(ctx context.Context) (Verdict, error) {
 				return nil, err
 			}
 			placed = draft.placed
-			return standingNow(draft.done(), look), nil
+			return draft.done(), nil
 		},
 	})
 	q.d.saw(v.Now)
@@ -135,15 +137,6 @@ func (q *question) submit(ctx context.Context) (Verdict, error) {
 	}
 	v.Placed = &OrderAnswer{Order: domain.Order{}.FoldOrder(placed), PlacedAt: receipt.Records[0].RecordedAt, TraceID: q.r.TraceID}
 	return v, nil
-}
-
-// standingNow appends to each stream where it stands under the lock: at any version
-// would cost the store a question for each event, whether it stands there already.
-func standingNow(group *eventstore.Group, look eventstore.Look) *eventstore.Group {
-	for i := range group.Appends {
-		group.Appends[i].Expected = look.Stream(group.Appends[i].Stream).Version
-	}
-	return group
 }
 
 // judge gives the verdict as things stand in look.
@@ -176,7 +169,7 @@ func (q *question) judge(look eventstore.Look) (Verdict, error) {
 func (q *question) caseOf(look eventstore.Look, claims []eventstore.Claim) *domain.Case {
 	sale, r := &q.sale.Sale, q.r
 	c := &domain.Case{
-		Ready: !sale.Cleaned, Known: map[string]bool{}, Left: map[string]int64{}, Now: look.Now(), Terms: sale.Judged(),
+		Ready: !sale.Cleaned, Known: map[string]bool{}, Left: map[string]int64{}, Now: look.Now(), Terms: q.terms,
 		Paused: sale.Halted(), Closed: sale.Ended(), Waits: !sale.MayOpen(),
 		OpensAt: sale.Terms.OpensAt.Truncate(time.Microsecond), ClosesAt: sale.Terms.ClosesAt.Truncate(time.Microsecond),
 		Eligible: r.Eligible, BodyHash: r.BodyHash, Lines: r.Lines, Promised: r.Promised > 0,

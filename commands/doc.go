@@ -48,6 +48,10 @@
 // and is noted as an event; the gate is never mended by adding or taking units, only
 // built again from the log. findings_table.go is the one table of kinds.
 //
+// The story of a purchase (story.go) is read from gate, log and views as they are, and a
+// receipt (receipts.go) says by what a refusal was told, so that the log can be asked
+// later whether it was right (receipt_explain.go). Neither stores anything.
+//
 // It refuses to know HTTP, SQL, Redis or any other driver: it imports domain and
 // eventstore only.
 package commands

@@ -40,13 +40,18 @@ type draft struct {
 	touched []string
 	claims  map[eventstore.ClaimKey][]eventstore.Claim
 	decided map[string]bool
+	added   map[string]int64    // events that the draft appends, by stock stream
 	placed  *domain.OrderPlaced // the latest that place added
+	// metaOf is the purchase that metadata is of.
+	metaOf   *accepted
+	metadata []byte
 }
 
 func newDraft(env *Env, look eventstore.Look) *draft {
 	return &draft{
 		env: env, look: look, group: &eventstore.Group{},
 		guards: map[string]*eventstore.Guard{}, claims: map[eventstore.ClaimKey][]eventstore.Claim{}, decided: map[string]bool{},
+		added: map[string]int64{},
 	}
 }
 
@@ -240,7 +245,7 @@ func (d *draft) place(a *accepted, claims []eventstore.Claim) error {
 	entry := a.entryName()
 	for i, stream := range a.stockStreams() {
 		l := a.Lines[i]
-		err := d.append(a, stream, eventstore.AnyVersion, &domain.StockReserved{
+		err := d.append(a, stream, d.next(stream), &domain.StockReserved{
 			SaleID: a.Sale, SKU: l.SKU, Bucket: a.Bucket, OrderID: a.Order, BuyerID: a.Buyer,
 			Quantity: l.Quantity, Entry: entry, Key: a.Key, BodyHash: a.Body, Ticket: a.Ticket,
 		})
@@ -295,19 +300,35 @@ func (d *draft) refuse(a *accepted, l domain.Line, stream string, reason domain.
 		return nil
 	}
 	d.touch(stream)
-	return d.append(a, stream, eventstore.AnyVersion, &domain.StockRefused{
+	return d.append(a, stream, d.next(stream), &domain.StockRefused{
 		SaleID: a.Sale, SKU: l.SKU, Bucket: a.Bucket, OrderID: a.Order, BuyerID: a.Buyer,
 		Quantity: l.Quantity, Entry: a.entryName(), Reason: reason,
 	})
 }
 
 func (d *draft) append(a *accepted, stream string, expected int64, ev domain.Event) error {
-	stored, err := d.env.newEvent(ev, a.Sale, a.Order, Meta{TraceID: a.TraceID, Entry: a.entryName(), By: orDefault(a.by, "recorder"), Node: a.Node})
+	if d.metaOf != a { // all events of a purchase say the same about how they came to be
+		metadata, err := Meta{TraceID: a.TraceID, Entry: a.entryName(), By: orDefault(a.by, "recorder"), Node: a.Node}.encode()
+		if err != nil {
+			return err
+		}
+		d.metaOf, d.metadata = a, metadata
+	}
+	stored, err := d.env.newEventWith(ev, a.Sale, a.Order, d.metadata)
 	if err != nil {
 		return err
 	}
 	d.group.Appends = append(d.group.Appends, eventstore.Append{Stream: stream, Expected: expected, Events: []eventstore.NewEvent{stored}})
 	return nil
+}
+
+// next gives the version that a stock stream has when it is appended to next. At any
+// version would cost the store a question for each event, whether it stands there
+// already; the lock, and the cursor or the order, keep these from coming twice.
+func (d *draft) next(stream string) int64 {
+	version := d.look.Stream(stream).Version + d.added[stream]
+	d.added[stream]++
+	return version
 }
 
 // done closes the draft: guards follow their streams.

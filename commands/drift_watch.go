@@ -26,8 +26,6 @@ type DriftWatch struct {
 	// Settle decides the orders of a sale that the gate alone knows, and reports what is
 	// left; see Repairer. Nil: they wait for a person.
 	Settle func(ctx context.Context, sale string, actor Actor) (ReconcileReport, error)
-	// Hurry lets the next round begin at once; may be nil.
-	Hurry <-chan struct{}
 	// Every is the pause between rounds.
 	Every time.Duration
 	// Alarm is called for what a person must look at, Told after each round; both may
@@ -69,6 +67,11 @@ const (
 	// driftFirst bounds how long the first round waits: a process that just started
 	// has other things to do.
 	driftFirst = 30 * time.Second
+	// After each sale the watch rests for driftRests times as long as that took, at
+	// most driftRestMost: with thousands of sales a round takes minutes, and those who
+	// sell have the stores meanwhile.
+	driftRests    = 4
+	driftRestMost = 250 * time.Millisecond
 )
 
 // driftActor is who stops and starts sales.
@@ -84,13 +87,12 @@ func (w *DriftWatch) Run(ctx context.Context) error {
 	return nil
 }
 
-// rest waits for d, for Hurry, or until ctx ends.
+// rest waits for d, or until ctx ends.
 func (w *DriftWatch) rest(ctx context.Context, d time.Duration) {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
 	case <-ctx.Done():
-	case <-w.Hurry:
 	case <-t.C:
 	}
 }
@@ -102,12 +104,10 @@ func (w *DriftWatch) Round(ctx context.Context) (DriftRound, error) {
 	if err != nil {
 		return DriftRound{}, err
 	}
-	if w.known == nil {
-		w.known = map[string]watched{}
-	}
 	round := DriftRound{At: w.Env.Now(), Findings: map[string]int{}}
 	sales = slices.Clone(sales) // the list is shared
 	slices.SortStableFunc(sales, func(a, b FoldedSale) int { return w.missed(a.ID) - w.missed(b.ID) })
+	var took time.Duration // the last comparison
 	for _, sale := range sales {
 		if ctx.Err() != nil {
 			return round, ctx.Err()
@@ -115,7 +115,10 @@ func (w *DriftWatch) Round(ctx context.Context) (DriftRound, error) {
 		if sale.Cleaned {
 			delete(w.known, sale.ID)
 		} else if round.At.Sub(w.known[sale.ID].settled) >= driftSettled {
+			w.rest(ctx, min(driftRests*took, driftRestMost))
+			began := w.Env.Now()
 			w.look(ctx, sale, &round)
+			took = w.Env.Now().Sub(began)
 		}
 	}
 	round.Took = w.Env.Now().Sub(round.At)
@@ -145,6 +148,9 @@ func (r DriftRound) sum() int {
 
 // look reconciles one sale and acts on what is found.
 func (w *DriftWatch) look(ctx context.Context, sale FoldedSale, round *DriftRound) {
+	if w.known == nil {
+		w.known = map[string]watched{}
+	}
 	now := w.Env.Now()
 	report, err := w.Reconcile(ctx, sale.ID)
 	if err == nil && len(report.Sales) > 0 && w.Settle != nil && slices.ContainsFunc(report.Sales[0].Findings, Finding.settles) {

@@ -30,8 +30,8 @@ func (p *Purchaser) known(ctx context.Context, sale *FoldedSale, req *PurchaseRe
 		kind = KnownEarly
 	} else if no, sure := p.ticketless(sale, req); sure {
 		result, ok, kind = PurchaseResult{Outcome: no}, true, KnownNoTicket
-	} else if ok, err = p.soldOut(ctx, sale, req); ok {
-		result, kind = PurchaseResult{Outcome: domain.SoldOut}, KnownSoldOut
+	} else if short, failed := p.soldOut(ctx, sale, req); short.Sold || failed != nil {
+		result, ok, kind, err = PurchaseResult{Outcome: domain.SoldOut, Moment: short.Moment, Left: short.Left}, short.Sold, KnownSoldOut, failed
 	}
 	if ok && p.opts.OnKnown != nil {
 		p.opts.OnKnown(kind)
@@ -67,10 +67,11 @@ func (p *Purchaser) early(sale *FoldedSale, buyer string) (PurchaseResult, bool)
 		return PurchaseResult{}, false
 	}
 	opens := sale.FirstOpensAt
-	if here := p.env.Now(); elapsed(sale.SeenAt, here) > maxSaleAge {
+	here := p.env.Now()
+	if elapsed(sale.SeenAt, here) > maxSaleAge {
 		return PurchaseResult{}, false
 	}
-	gate, bound, ok := p.opts.Clock.Now()
+	gate, bound, ok := p.opts.Clock.at(here)
 	if !ok || opens.Sub(gate) <= bound+earlyMargin || sale.StateAt(gate) != domain.SaleStateScheduled || p.orders.has(sale.ID, buyer) {
 		return PurchaseResult{}, false
 	}

@@ -22,6 +22,7 @@ type opening struct {
 	looked int
 	sold   bool
 	blind  bool // a look sees nothing
+	away   error
 	buyer  string
 	tier   string
 	gates  *GateClock
@@ -92,9 +93,12 @@ func (o *opening) Order(context.Context, domain.OrderRef) (GateOrder, error) {
 	return GateOrder{}, errors.New("not asked here")
 }
 
-func (o *opening) SoldOut(context.Context, Reservation) (bool, error) {
+func (o *opening) SoldOut(context.Context, Reservation) (Shortage, error) {
 	o.looked++
-	return o.sold && !o.blind, nil
+	if o.away != nil {
+		return Shortage{}, o.away
+	}
+	return Shortage{Sold: o.sold && !o.blind}, nil
 }
 
 // want buys and wants an outcome, and whether the gate judged.
@@ -243,6 +247,40 @@ func TestB09SoldOutIsToldByALookThatBeganAfterThePurchaseCame(t *testing.T) {
 	if o.looked != looked {
 		t.Errorf("the gate was looked at although nothing is short")
 	}
+}
+
+func TestB09WhatWasSeenBeforeTheLinesWereKnownAnswersForOneUnitAlone(t *testing.T) {
+	o := newOpening(t, 0)
+	o.at(t, -time.Second)
+	ahead := func(quantity int64) (PurchaseResult, error) {
+		req := PurchaseRequest{Buyer: "v", Sale: pastSale}
+		o.p.LookAhead(t.Context(), &req)
+		req.Lines = []domain.Line{{SKU: "mug", Quantity: quantity}}
+		return o.p.Purchase(t.Context(), req)
+	}
+	want := func(when string, quantity int64, outcome domain.Outcome, looked, asked int) {
+		t.Helper()
+		looks, asks := o.looked, o.asked
+		if r, err := ahead(quantity); err != nil || r.Outcome != outcome || o.looked-looks != looked || o.asked-asks != asked {
+			t.Errorf("%s: got %s, %v, %d looks and the gate asked %d times; want %s, %d and %d", when, r.Outcome, err, o.looked-looks, o.asked-asks, outcome, looked, asked)
+		}
+	}
+	o.sold = true
+	want("nothing is short yet", 1, domain.SoldOut, 0, 1)
+	want("one unit", 1, domain.SoldOut, 1, 0)
+	want("two units", 2, domain.SoldOut, 2, 0)
+	o.away = &GateError{Err: errors.New("away")}
+	looks := o.looked
+	var problem *domain.Problem
+	if _, err := ahead(1); !errors.As(err, &problem) || problem.Code != domain.CodeBusy || o.looked != looks+1 {
+		t.Errorf("the gate is away: got %v and %d looks; want busy and one", err, o.looked-looks)
+	}
+	o.away = nil
+	o.blind = true
+	want("seen units that were gone then", 1, domain.SoldOut, 2, 1)
+	o.sold, o.blind = false, false
+	want("a unit came back", 1, domain.Reserved, 2, 1)
+	want("nothing is short any more", 1, domain.Reserved, 0, 1)
 }
 
 func TestWhoMayNotBuyHearsThatFromTheGateThoughNothingIsLeft(t *testing.T) {

@@ -2,6 +2,7 @@ package commands
 
 import (
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -31,6 +32,15 @@ type Env struct {
 	Step func(name string)
 }
 
+// jitter gives a random time below most; most where there is no chance to be had.
+func (e *Env) jitter(most time.Duration) time.Duration {
+	var b [8]byte
+	if _, err := io.ReadFull(e.Random, b[:]); err != nil || most <= 0 {
+		return most
+	}
+	return time.Duration(binary.BigEndian.Uint64(b[:]) % uint64(most))
+}
+
 // MaxNode bounds the name of a node.
 const MaxNode = 64
 
@@ -52,13 +62,26 @@ type Meta struct {
 
 // newEvent encodes e for the log.
 func (e *Env) newEvent(ev domain.Event, sale, order string, meta Meta) (eventstore.NewEvent, error) {
-	name, schema, payload, err := domain.Encode(ev)
+	metadata, err := meta.encode()
 	if err != nil {
 		return eventstore.NewEvent{}, err
 	}
-	metadata, err := json.Marshal(meta)
+	return e.newEventWith(ev, sale, order, metadata)
+}
+
+func (m Meta) encode() ([]byte, error) {
+	metadata, err := json.Marshal(m)
 	if err != nil {
-		return eventstore.NewEvent{}, fmt.Errorf("encode metadata of %s: %w", name, err)
+		return nil, fmt.Errorf("encode metadata: %w", err)
+	}
+	return metadata, nil
+}
+
+// newEventWith encodes e for the log beside metadata that is encoded already.
+func (e *Env) newEventWith(ev domain.Event, sale, order string, metadata []byte) (eventstore.NewEvent, error) {
+	name, schema, payload, err := domain.Encode(ev)
+	if err != nil {
+		return eventstore.NewEvent{}, err
 	}
 	return eventstore.NewEvent{
 		ID: e.NewID(), Type: name, Schema: schema, SaleID: sale, OrderID: order, Payload: payload, Metadata: metadata,

@@ -33,23 +33,10 @@ type OrderView interface {
 	OrdersOfBuyer(ctx context.Context, sale, buyer string, limit int, cursor string) (OrderPage, error)
 }
 
-// OrderChanges tells when the read model changed an order. Wait returns at the
-// next change of the order, or when ctx ends; it may return without a change.
-type OrderChanges interface {
-	Wait(ctx context.Context, order string)
-}
-
 // settleTime is for how long a lane must have been open before a poll declares
 // an order lost: nodes that acknowledged it offer it again in the meantime. It
 // only delays; what is lost is decided by the gate's tombstone and the log.
 const settleTime = 5 * time.Second
-
-// A waiting poll looks for itself after pollLeast, then after twice as long, up to
-// pollMost: a node that projects nothing hears of no change.
-const (
-	pollLeast = 100 * time.Millisecond
-	pollMost  = time.Second
-)
 
 // Finder finds an order of a buyer wherever it is: in the read model, in the
 // log, or as yet only in the gate.
@@ -61,6 +48,9 @@ type Finder struct {
 	Gate    Gate
 	Journal Journal
 	Lost    *Lost
+	// ViewGoesBack: of the same order View may know less than it did before, as one that
+	// is answered from replicas. What it told is remembered then.
+	ViewGoesBack bool
 	// Holds tells whether this node acknowledged an order that the log, for all it
 	// knows, has not decided. It may be nil.
 	Holds func(order string) bool
@@ -87,10 +77,7 @@ func (f *Finder) Find(ctx context.Context, buyer, id string) (OrderAnswer, error
 	}}
 	look, cancel := f.lookBudget(ctx, ref.ID)
 	defer cancel()
-	if answer, ok, err := f.View.Order(look, ref.ID); err == nil && ok && !f.told.beyond(answer) {
-		return answer, nil
-	}
-	answer, ok, err := f.fromLog(look, ref.ID)
+	answer, ok, err := f.decided(look, ref.ID)
 	switch {
 	case err == nil && ok:
 		return answer, nil
@@ -106,6 +93,18 @@ func (f *Finder) Find(ctx context.Context, buyer, id string) (OrderAnswer, error
 func (a OrderAnswer) waitingFor(w domain.Waiting) OrderAnswer {
 	a.WaitingFor = w
 	return a
+}
+
+// decided gives an order that the log has decided: as the read model knows it, or
+// where that is behind, as the log does.
+func (f *Finder) decided(ctx context.Context, id string) (OrderAnswer, bool, error) {
+	if answer, ok, err := f.View.Order(ctx, id); err == nil && ok && !f.told.beyond(answer) {
+		if f.ViewGoesBack {
+			f.told.tell(answer)
+		}
+		return answer, true, nil
+	}
+	return f.fromLog(ctx, id)
 }
 
 // fromLog folds the order's own stream.
@@ -177,12 +176,15 @@ func (f *Finder) fromGate(ctx context.Context, ref domain.OrderRef, queued Order
 const acceptedBudget = 500 * time.Millisecond
 
 // lookBudget bounds looking an order up in read model and log. Of one that this node
-// acknowledged there is something to tell without them, and that needs its time too.
+// acknowledged there is something to tell without them, and that needs its time too: of
+// what the caller has no more than half, else a short budget would leave none to look.
 func (f *Finder) lookBudget(ctx context.Context, order string) (context.Context, context.CancelFunc) {
-	end := time.Now().Add(findBudget)
-	at, ok := ctx.Deadline()
-	if at = at.Add(-acceptedBudget); ok && at.Before(end) && f.Holds != nil && f.Holds(order) {
-		end = at
+	now := time.Now()
+	end := now.Add(findBudget)
+	if at, ok := ctx.Deadline(); ok && f.Holds != nil && f.Holds(order) {
+		if at = at.Add(-min(acceptedBudget, at.Sub(now)/2)); at.Before(end) {
+			end = at
+		}
 	}
 	return context.WithDeadline(ctx, end)
 }
@@ -256,29 +258,23 @@ func (f *Finder) withLines(ctx context.Context, ref domain.OrderRef, known GateO
 	return queued
 }
 
-// Wait gives the order as soon as its version is above after and it is not
-// queued, or as it is at its next change or when the time is over.
-func (f *Finder) Wait(ctx context.Context, buyer, id string, after int64, wait time.Duration) (OrderAnswer, error) {
-	answer, err := f.Find(ctx, buyer, id)
-	deadline := f.Env.Now().Add(wait)
-	for look := pollLeast; err == nil && (answer.Status == domain.OrderStatusQueued || answer.Version <= after); look = min(2*look, pollMost) {
-		left := deadline.Sub(f.Env.Now())
-		if left <= 0 || ctx.Err() != nil {
-			break
-		}
-		pause, cancel := context.WithTimeout(ctx, min(left, look))
-		f.Changes.Wait(pause, id)
-		cancel()
-		answer, err = f.Find(ctx, buyer, id)
-	}
-	return answer, err
-}
-
-// List pages through a buyer's orders in a sale, newest first.
+// List pages through a buyer's orders in a sale, newest first. Of an order that was told
+// here as it became later, the log says how it is.
 func (f *Finder) List(ctx context.Context, sale, buyer string, limit int, cursor string) (OrderPage, error) {
 	page, err := f.View.OrdersOfBuyer(ctx, sale, buyer, limit, cursor)
 	if err != nil {
 		return OrderPage{}, fmt.Errorf("list orders of a buyer in sale %s: %w", sale, err)
+	}
+	for i, answer := range page.Orders {
+		if !f.told.beyond(answer) {
+			if f.ViewGoesBack {
+				f.told.tell(answer)
+			}
+			continue
+		}
+		if newer, ok, err := f.fromLog(ctx, answer.ID); err == nil && ok {
+			page.Orders[i] = newer
+		}
 	}
 	return page, nil
 }

@@ -65,6 +65,16 @@ func (r *reconciliation) judgeRule(b *stockBook) {
 		Detail: fmt.Sprintf("at version %d of bucket %d %d units more are sold than released", b.least.Version, b.key.Bucket, -b.least.Left())})
 }
 
+// judgeMoves names the moves between buckets of which one side alone is in the log. What
+// stands in a stream that cannot be read may be there.
+func (s *SaleReport) judgeMoves(b *books) {
+	for _, side := range b.moves.left() {
+		if b.unread[side.donor] == nil && b.unread[side.receiver] == nil {
+			s.found(Finding{Kind: FindingMove, SKU: side.sku, Detail: side.lacks()})
+		}
+	}
+}
+
 // judgeGuards checks that every guard is the fold of its stream.
 func (s *SaleReport) judgeGuards(b *books) {
 	for _, stream := range slices.Sorted(maps.Keys(b.guards)) {

@@ -20,6 +20,7 @@ const (
 	FindingOverdue     = "journal_overdue"
 	FindingGuard       = "guard_off_log"
 	FindingOversold    = "oversold"
+	FindingMove        = "half_a_move"
 	FindingClaim       = "claims_off_log"
 	FindingDoubleClaim = "double_claim"
 	FindingOrderDue    = "order_overdue"
@@ -112,6 +113,7 @@ var findingForms = [...]findingForm{
 	{FindingOverdue, "no recorder runs, or it stops at this entry", "recovers the lane, which records what its journal holds", byLane, false},
 	{FindingGuard, "somebody wrote the guard by hand", "writes the guard from its stream", byGuard, true},
 	{FindingOversold, "the log was written around its guard", "nothing: decide which buyers to tell, and cancel their orders (docs/runbook.md)", byPerson, false},
+	{FindingMove, "the log was written around its one writer", "nothing: see who wrote it, then give the units to a bucket or take them off sale (docs/runbook.md)", byPerson, false},
 	{FindingClaim, "somebody wrote the claims by hand", "writes the buyer's claims from the orders in the log", byClaims, false},
 	{FindingDoubleClaim, "a limit was lifted for a while, or a claim was written by hand", "writes the buyer's claims from the orders in the log; of orders that really are too many nothing: cancel one (docs/runbook.md)", byClaims, false},
 	{FindingOrderDue, "nothing expires orders: no process runs the scheduler role", "expires the order, which gives its units back", byExpiry, false},

@@ -38,7 +38,21 @@ type Follower struct {
 
 	mu    sync.Mutex
 	marks map[string]eventstore.Mark // where a stock hash stood when last applied to
+	// seen is the newest place of the log that was met. While the log has it, every mark
+	// is a place of its stream; when it has not, the log went back, and another era of
+	// marks begins.
+	seen eventstore.Mark
+	era  int
 }
+
+// stockRef is a stock hash, and the era in which it is brought forward.
+type stockRef struct {
+	place domain.Place
+	sku   string
+	era   int
+}
+
+func (s *stockRef) stream() string { return domain.StockStream(s.place.Sale, s.sku, s.place.Bucket) }
 
 // NewFollower makes a Follower.
 func NewFollower(env *Env, log eventstore.Reader, gate FollowerGate) *Follower {
@@ -54,6 +68,10 @@ const maxMarks = 100_000
 // Push brings records that were just stored into the gate. Records of streams
 // other than stock, and of sales that have no gate, are passed over.
 func (f *Follower) Push(ctx context.Context, records []eventstore.Record) error {
+	if len(records) == 0 {
+		return nil
+	}
+	era := f.eraOf(ctx, &records[0])
 	var order []string
 	byStream := map[string][]eventstore.Record{}
 	for _, r := range records {
@@ -73,7 +91,7 @@ func (f *Follower) Push(ctx context.Context, records []eventstore.Record) error 
 	for range min(pushers, len(order)) {
 		pushing.Go(func() {
 			for i := next.Add(1) - 1; i < int64(len(order)); i = next.Add(1) - 1 {
-				faults[i] = f.push(ctx, order[i], byStream[order[i]])
+				faults[i] = f.push(ctx, order[i], byStream[order[i]], era)
 			}
 		})
 	}
@@ -84,7 +102,7 @@ func (f *Follower) Push(ctx context.Context, records []eventstore.Record) error 
 // pushers is how many streams are brought into the gate at once.
 const pushers = 128
 
-func (f *Follower) push(ctx context.Context, stream string, records []eventstore.Record) error {
+func (f *Follower) push(ctx context.Context, stream string, records []eventstore.Record, era int) error {
 	key, err := domain.ParseStockStream(stream)
 	if err != nil {
 		return err
@@ -96,16 +114,45 @@ func (f *Follower) push(ctx context.Context, stream string, records []eventstore
 	f.mu.Lock()
 	from := f.marks[stream]
 	f.mu.Unlock()
+	last := records[len(records)-1]
+	if from.Number > last.Version || from == last.At() {
+		return nil // it came along with what was read after it
+	}
 	if from.Number != records[0].Version-1 || !inSequence(records) {
 		_, err := f.CatchUpStock(ctx, place, key.SKU)
 		return err
 	}
-	done, err := f.apply(ctx, place, key.SKU, from, records)
+	done, err := f.apply(ctx, stockRef{place, key.SKU, era}, from, records)
 	if err != nil || done {
 		return err
 	}
 	_, err = f.CatchUpStock(ctx, place, key.SKU)
 	return err
+}
+
+// eraOf makes sure that the marks are of the log that a record was read from, or stored
+// in, and forgets them otherwise: where the log went back (a standby that had lost
+// commits was promoted) and grew again, a version after the one remembered says nothing
+// of what stands before it, and the gate, which remembers the same, would take it.
+func (f *Follower) eraOf(ctx context.Context, r *eventstore.Record) int {
+	f.mu.Lock()
+	seen, era := f.seen, f.era
+	f.mu.Unlock()
+	if seen.Number == 0 || r.Head() == seen || eventstore.CheckNext(seen, r) == nil {
+		return era
+	}
+	at, ok, err := f.log.At(ctx, seen.Number)
+	if err == nil && ok && at.Head() == seen {
+		return era
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.era == era { // also where nobody can say: then the log is read again
+		clear(f.marks)
+		f.seen = eventstore.Mark{}
+		f.era++
+	}
+	return f.era
 }
 
 // inSequence tells whether nobody else stored something of the stream between these.
@@ -125,10 +172,11 @@ func (f *Follower) passes(ctx context.Context, sale string) bool {
 
 // apply brings consecutive records of a stock stream in; done is false when the
 // gate did not stand at from.
-func (f *Follower) apply(ctx context.Context, place domain.Place, sku string, from eventstore.Mark, records []eventstore.Record) (done bool, err error) {
+func (f *Follower) apply(ctx context.Context, s stockRef, from eventstore.Mark, records []eventstore.Record) (done bool, err error) {
+	last := &records[len(records)-1]
 	for len(records) > 0 {
 		n := min(followPage, len(records))
-		page := StockPage{Place: place, SKU: sku, From: from, Events: make([]StockEvent, n)}
+		page := StockPage{Place: s.place, SKU: s.sku, From: from, Events: make([]StockEvent, n)}
 		for i := range n {
 			ev, err := decode(&records[i])
 			if err != nil {
@@ -141,22 +189,35 @@ func (f *Follower) apply(ctx context.Context, place domain.Place, sku string, fr
 			return false, fmt.Errorf("apply %d events of %s: %w", n, records[0].Stream, err)
 		}
 		if !applied.Done {
-			f.remember(records[0].Stream, eventstore.Mark{})
+			f.forget(records[0].Stream)
 			return false, nil
 		}
 		from, records = applied.Applied, records[n:]
 	}
-	f.remember(domain.StockStream(place.Sale, sku, place.Bucket), from)
+	f.remember(s, last)
 	return true, nil
 }
 
-func (f *Follower) remember(stream string, m eventstore.Mark) {
+// remember notes that a stock hash stands at a record, unless another era has begun.
+func (f *Follower) remember(s stockRef, r *eventstore.Record) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.era != s.era {
+		return
+	}
 	if len(f.marks) >= maxMarks {
 		clear(f.marks)
 	}
-	f.marks[stream] = m
+	f.marks[s.stream()] = r.At()
+	if r.Position > f.seen.Number {
+		f.seen = r.Head()
+	}
+}
+
+func (f *Follower) forget(stream string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.marks, stream)
 }
 
 // CatchUpStock brings a stock hash to the head of its stream and gives the place
@@ -177,15 +238,18 @@ func (f *Follower) catchUpStock(ctx context.Context, place domain.Place, sku str
 			return eventstore.Mark{}, fmt.Errorf("%s: %w", stream, ErrHashMissing)
 		}
 		from := seen.Stocks[0].Applied
-		records, err := f.after(ctx, stream, from)
+		at, records, err := f.after(ctx, stream, from)
 		if err != nil {
 			return from, err
 		}
 		if len(records) == 0 {
-			f.remember(stream, from)
+			if at != nil {
+				f.remember(stockRef{place, sku, f.eraOf(ctx, at)}, at)
+			}
 			return from, nil
 		}
-		done, err := f.apply(ctx, place, sku, from, records)
+		s := stockRef{place, sku, f.eraOf(ctx, &records[len(records)-1])}
+		done, err := f.apply(ctx, s, from, records)
 		if err != nil {
 			return from, err
 		}
@@ -194,7 +258,7 @@ func (f *Follower) catchUpStock(ctx context.Context, place domain.Place, sku str
 		}
 		applied(len(records))
 		if len(records) >= followPage {
-			if err := f.runOn(ctx, place, sku, records[len(records)-1].At(), applied); err != nil {
+			if err := f.runOn(ctx, s, records[len(records)-1].At(), applied); err != nil {
 				return from, err
 			}
 		}
@@ -204,8 +268,8 @@ func (f *Follower) catchUpStock(ctx context.Context, place domain.Place, sku str
 // runOn applies a long stream after a mark, reading one page while the one before
 // is applied. It ends early, without an error, wherever anything is not as it
 // expects: its caller looks again.
-func (f *Follower) runOn(ctx context.Context, place domain.Place, sku string, from eventstore.Mark, applied func(int)) error {
-	stream := domain.StockStream(place.Sale, sku, place.Bucket)
+func (f *Follower) runOn(ctx context.Context, s stockRef, from eventstore.Mark, applied func(int)) error {
+	stream := s.stream()
 	ctx, stop := context.WithCancel(ctx)
 	pages := make(chan []eventstore.Record)
 	var reading sync.WaitGroup
@@ -213,12 +277,12 @@ func (f *Follower) runOn(ctx context.Context, place domain.Place, sku string, fr
 	defer stop()
 	reading.Go(func() {
 		defer close(pages)
-		for after := from.Number; ; {
-			page, err := f.log.ReadStream(ctx, stream, after, followPage)
+		for after := from; ; {
+			_, page, err := f.after(ctx, stream, after) // of the same log as the page before
 			if err != nil || len(page) == 0 {
 				return
 			}
-			after = page[len(page)-1].Version
+			after = page[len(page)-1].At()
 			select {
 			case pages <- page:
 			case <-ctx.Done():
@@ -230,7 +294,7 @@ func (f *Follower) runOn(ctx context.Context, place domain.Place, sku string, fr
 		if page[0].Version != from.Number+1 {
 			return nil
 		}
-		done, err := f.apply(ctx, place, sku, from, page)
+		done, err := f.apply(ctx, s, from, page)
 		if err != nil || !done {
 			return err
 		}
@@ -240,20 +304,21 @@ func (f *Follower) runOn(ctx context.Context, place domain.Place, sku string, fr
 	return nil
 }
 
-// after gives a page of a stream after a mark, if the stream has that mark.
-func (f *Follower) after(ctx context.Context, stream string, from eventstore.Mark) ([]eventstore.Record, error) {
+// after gives the record at a mark, nil before the first, and a page of the stream after
+// it, if the stream has that mark.
+func (f *Follower) after(ctx context.Context, stream string, from eventstore.Mark) (at *eventstore.Record, page []eventstore.Record, err error) {
 	begin := max(from.Number-1, 0)
 	records, err := f.log.ReadStream(ctx, stream, begin, followPage+1)
 	if err != nil {
-		return nil, fmt.Errorf("read stream %s after %d: %w", stream, begin, err)
+		return nil, nil, fmt.Errorf("read stream %s after %d: %w", stream, begin, err)
 	}
 	if from.Number == 0 {
-		return records, nil
+		return nil, records, nil
 	}
 	if len(records) == 0 || records[0].At() != from {
-		return nil, fmt.Errorf("%s at %d: %w", stream, from.Number, ErrNotPrefix)
+		return nil, nil, fmt.Errorf("%s at %d: %w", stream, from.Number, ErrNotPrefix)
 	}
-	return records[1:], nil
+	return &records[0], records[1:], nil
 }
 
 // CatchUpSale brings the gate's record of a sale to the head of its stream.

@@ -54,18 +54,6 @@ type Purchase struct {
 	Limit int64 `json:"limit,omitempty"`
 }
 
-// EncodePurchase gives the bytes that a gate puts into an entry for r.
-func EncodePurchase(r Reservation) ([]byte, error) {
-	b, err := json.Marshal(Purchase{
-		Order: r.Order, Buyer: r.Buyer, Sale: r.Place.Sale, Bucket: r.Place.Bucket,
-		Lines: r.Lines, Key: r.Key, Body: r.BodyHash, TraceID: r.TraceID, Node: r.Node, Ticket: r.Ticket, Limit: r.Promised,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("encode purchase %s: %w", r.Order, err)
-	}
-	return b, nil
-}
-
 // FutureEntryError is an entry of a form this program does not read. It stops
 // the lane; it never throws purchases away.
 type FutureEntryError struct{ Form int }

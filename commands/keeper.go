@@ -77,7 +77,9 @@ type Keeper struct {
 	opts   KeeperOptions
 
 	wake chan struct{}
-	turn int // of the sweep; the goroutine of Run alone knows it
+	// Of the sweep; the goroutine of Run alone knows them.
+	turn int
+	late []lateBucket
 
 	living, gone madeOf[contents] // of the list of all sales
 
@@ -181,8 +183,10 @@ func (k *Keeper) round(ctx context.Context, sweep bool) error {
 	if sweep {
 		k.turn++
 	}
+	late := k.late
+	k.late = nil
 	var faults []error
-	unseen := 0
+	healthy, unseen := map[int]bool{}, 0
 	for i, lane := range lanes {
 		cursors[i].Lane = lane
 		state, err := k.gate.Lane(ctx, lane)
@@ -193,12 +197,17 @@ func (k *Keeper) round(ctx context.Context, sweep bool) error {
 			}
 			continue
 		}
-		switch healthy := k.healthy(state, cursors[i]); {
-		case !healthy && k.rests(lane):
-		case !healthy:
+		switch healthy[lane] = k.healthy(state, cursors[i]); {
+		case !healthy[lane] && k.rests(lane):
+		case !healthy[lane]:
 			faults = append(faults, k.recover(ctx, lane))
 		case sweep:
 			faults = append(faults, k.sweepLane(ctx, lane, k.share(all[lane])))
+		}
+	}
+	for _, b := range late {
+		if healthy[b.place.Lane()] {
+			faults = append(faults, k.mendLate(ctx, b))
 		}
 	}
 	if sweep {
@@ -216,6 +225,7 @@ func (k *Keeper) lanesOf(all contents) []int {
 			lanes = append(lanes, lane)
 		}
 	}
+	slices.Sort(lanes)
 	return lanes
 }
 

@@ -230,7 +230,7 @@ func (k *Keeper) cuttable(ctx context.Context, entries []JournalEntry, cursor ev
 		for i := range entry.purchases {
 			streams = append(streams, entry.purchases[i].orderStream(), domain.SaleStream(entry.purchases[i].Sale))
 		}
-		for _, t := range entry.taken { // kept as long as what was bought
+		if t := entry.taken; t != nil { // kept as long as what was bought
 			sale, _ := t.about()
 			streams = append(streams, t.streams()[0], domain.SaleStream(sale))
 			entry.purchases = append(entry.purchases, accepted{Purchase: Purchase{Sale: sale}})

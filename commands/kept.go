@@ -3,6 +3,9 @@ package commands
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -135,32 +138,40 @@ func (k *Kept) drop(lane int, orders ...string) {
 // Run compares with the log until ctx ends.
 func (k *Kept) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
-		for lane := range domain.Lanes {
-			if err := k.settle(ctx, lane); err != nil && ctx.Err() == nil {
-				k.env.Log.Warn("acknowledged purchases not compared with the log", "lane", lane, "error", err)
-			}
+		if err := k.settle(ctx, k.waitedFor()); err != nil && ctx.Err() == nil {
+			k.env.Log.Warn("acknowledged purchases not compared with the log", "error", err)
 		}
 		pause(ctx, keptPause)
 	}
 	return nil
 }
 
-// settle drops what the cursor of a lane has passed and offers what an older
-// epoch held.
-func (k *Kept) settle(ctx context.Context, lane int) error {
+// waitedFor lists the lanes of which something is held.
+func (k *Kept) waitedFor() []int {
 	k.mu.Lock()
-	waiting := len(k.lanes[lane])
-	k.mu.Unlock()
-	if waiting == 0 {
+	defer k.mu.Unlock()
+	return slices.Sorted(maps.Keys(k.lanes))
+}
+
+// settle drops what the cursors of lanes have passed and offers what an older epoch
+// held. A lane that fails stops no other.
+func (k *Kept) settle(ctx context.Context, lanes []int) error {
+	if len(lanes) == 0 {
 		return nil
 	}
-	cursors, err := k.log.Cursors(ctx, []int{lane})
+	cursors, err := k.log.Cursors(ctx, lanes)
 	if err != nil {
 		return err
 	}
-	passed, doubtful := k.sort(lane, cursors[0])
-	k.drop(lane, passed...)
-	return k.offer(ctx, lane, doubtful)
+	var faults []error
+	for i, lane := range lanes {
+		passed, doubtful := k.sort(lane, cursors[i])
+		k.drop(lane, passed...)
+		if err := k.offer(ctx, lane, doubtful); err != nil {
+			faults = append(faults, fmt.Errorf("lane %d: %w", lane, err))
+		}
+	}
+	return errors.Join(faults...)
 }
 
 // sort tells what the cursor has passed from what must be asked for.
@@ -177,7 +188,7 @@ func (k *Kept) sort(lane int, c eventstore.Cursor) (passed []string, doubtful []
 	}
 	slices.SortFunc(doubtful, func(a, b keptPurchase) int { // who was accepted first comes first
 		return cmp.Or(cmp.Compare(unseen(a.entry), unseen(b.entry)), cmp.Compare(a.entry.Epoch, b.entry.Epoch), cmp.Compare(a.entry.N, b.entry.N),
-			cmp.Compare(a.entry.I, b.entry.I), a.since.Compare(b.since))
+			cmp.Compare(a.entry.I, b.entry.I), a.since.Compare(b.since), cmp.Compare(a.reservation.Order, b.reservation.Order))
 	})
 	return passed, doubtful
 }

@@ -59,19 +59,22 @@ func (k *Kept) holdBack(lane int, purchases []keptPurchase, paused map[string]bo
 	k.held[lane] = held
 }
 
-// heldBack gives the order that a purchase in a paused sale meets though the gate
-// forgot it: the one accepted before, where a buyer has one or the key is the same.
-func (k *Kept) heldBack(sale domain.Sale, r Reservation) (order string, ok bool) {
+// heldBack gives what a purchase in a paused sale meets though the gate forgot it: the
+// order accepted before, where a buyer has one or the key is the same (Repeat), or
+// KeyMismatch, where that came with another body. ok is false where it meets nothing.
+func (k *Kept) heldBack(sale domain.Sale, r Reservation) (met domain.Outcome, order string, ok bool) {
 	k.mu.Lock()
 	p, ok := k.held[r.Place.Lane()][buyerOfSale{sale.ID, r.Buyer}]
 	k.mu.Unlock()
 	switch own := &p.reservation; {
 	case !ok, !k.Holds(own.Order):
-		return "", false
-	case r.Key != "" && r.Key == own.Key:
-		return own.Order, r.BodyHash == own.BodyHash
+		return 0, "", false
+	case r.Key == "" || r.Key != own.Key:
+		return domain.Repeat, own.Order, sale.Terms.OrdersPerBuyer == 1
+	case r.BodyHash != own.BodyHash:
+		return domain.KeyMismatch, "", true
 	default:
-		return own.Order, sale.Terms.OrdersPerBuyer == 1
+		return domain.Repeat, own.Order, true
 	}
 }
 

@@ -77,7 +77,7 @@ func (l *Leveller) recorded(ctx context.Context, n *noneLeft) bool {
 		epochs[n.lanes[i]] = n.levels[i].Epoch
 	}
 	for len(n.awaited) > 0 {
-		lanes := slices.Collect(maps.Keys(n.awaited))
+		lanes := slices.Sorted(maps.Keys(n.awaited))
 		cursors, err := l.log.Cursors(ctx, lanes)
 		if err != nil {
 			return false

@@ -28,12 +28,3 @@ func (b *bringing) bring(ctx context.Context, p *Purchaser, sale *domain.Sale, r
 	defer cancel()
 	return p.opts.Buckets.Bring(ctx, sale, r.Place.Bucket, r.Lines)
 }
-
-// without answers a purchase for which no units were brought: sold out, or, while some
-// are elsewhere or on their way, busy.
-func without(b Brought) (PurchaseResult, error) {
-	if b == UnitsNone {
-		return PurchaseResult{Outcome: domain.SoldOut}, nil
-	}
-	return PurchaseResult{}, &domain.Problem{Code: domain.CodeBusy}
-}

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -23,7 +22,7 @@ const landPause = 100 * time.Millisecond
 
 // rest waits until the next look may begin.
 func (l *Leveller) rest(began time.Time) {
-	wait := l.opts.Pace - time.Since(began) + rand.N(l.opts.Pace/2)
+	wait := l.opts.Pace - time.Since(began) + l.env.jitter(l.opts.Pace/2)
 	if wait > 0 {
 		pause(l.base, wait)
 	}

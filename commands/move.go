@@ -101,23 +101,14 @@ func (m *moved) streams() []string {
 
 func (m *moved) about() (sale string, entry domain.EntryID) { return m.Sale, m.entry }
 
-// openMoves reads the moves of an entry. They were written by a gate of this program:
-// one that cannot be read stops the lane.
+func (m *moved) check() error {
+	ask := Move{ID: m.ID, Place: domain.Place{Sale: m.Sale, Bucket: m.Bucket}, To: m.To, SKU: m.SKU, Quantity: m.Quantity}
+	return ask.Check(0)
+}
+
+// openMoves reads the moves of an entry.
 func openMoves(body *EntryBody, id domain.EntryID) ([]taken, error) {
-	all := make([]taken, len(body.Moves))
-	for i, raw := range body.Moves {
-		m := &moved{entry: id}
-		all[i] = m
-		m.entry.I = i + 1
-		if err := json.Unmarshal(raw, &m.JournalMove); err != nil {
-			return nil, fmt.Errorf("move %s: %w: %w", m.entry, errFrame, err)
-		}
-		ask := Move{ID: m.ID, Place: domain.Place{Sale: m.Sale, Bucket: m.Bucket}, To: m.To, SKU: m.SKU, Quantity: m.Quantity}
-		if err := ask.Check(0); err != nil {
-			return nil, fmt.Errorf("move %s: %w: %w", m.entry, errFrame, err)
-		}
-	}
-	return all, nil
+	return openTaken("move", body.Moves, id, func(entry domain.EntryID) carried { return &moved{entry: entry} })
 }
 
 // moveEventID is the id of the event by which a move enters a stock stream.

@@ -37,6 +37,9 @@ type Operator struct {
 	// Buckets brings units of several buckets together for a withdrawal. Nil: it takes
 	// what one bucket has.
 	Buckets *Leveller
+	// Turns keeps requests to release under one key apart, over all processes. Nil: they
+	// are worked on side by side, and may hear different answers.
+	Turns Locks
 	// Preheat makes a sale ready in the gate; what it leaves undone the lane
 	// keeper finishes.
 	Preheat func(ctx context.Context, sale string) error
@@ -46,13 +49,17 @@ type Operator struct {
 	// Standing gives the switches that a new sale begins with: Switchboard.Standing.
 	// Nil: none.
 	Standing func(ctx context.Context, sale string) (flips []domain.Event, version int64, err error)
+	// Taken tells whether a sale of this id lives on another database. Nil: there is none.
+	Taken func(ctx context.Context, sale string) bool
 }
 
-// Actor is who does something, and under which trace.
+// Actor is who does something, and under which trace. Routine: nobody asked for it,
+// the process does it by itself.
 type Actor struct {
 	By      string
 	TraceID string
 	Note    string
+	Routine bool
 }
 
 // Schedule stores a new sale with its stock, and makes the gate ready for it.
@@ -71,6 +78,9 @@ func (o *Operator) Schedule(ctx context.Context, terms domain.SaleTerms, actor A
 		id, err := o.newSaleID()
 		if err != nil {
 			return FoldedSale{}, err
+		}
+		if o.Taken != nil && o.Taken(ctx, id) {
+			continue
 		}
 		stored, err := o.store(ctx, id, terms, actor)
 		if err != nil {

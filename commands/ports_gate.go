@@ -60,9 +60,19 @@ type Verdict struct {
 	// Now is the gate's clock; OpensAt is set with TooEarly.
 	Now     time.Time
 	OpensAt time.Time
+	// Epoch and Next are where the journal of the lane stood: see GateMoment. Zero where
+	// there is none.
+	Epoch, Next int64
 	// Placed is the order as the log has it, where accepting and recording were one
 	// step (Reserved); else nil.
 	Placed *OrderAnswer
+}
+
+func (v *Verdict) moment(bucket int) GateMoment {
+	if v.Epoch == 0 { // there is no lane
+		return GateMoment{At: v.Now}
+	}
+	return GateMoment{At: v.Now, Epoch: v.Epoch, Next: v.Next, Bucket: bucket}
 }
 
 // Gate decides who gets a unit. Implementations: infra/redisgate, infra/memgate;

@@ -8,7 +8,6 @@ import (
 	"io"
 	"time"
 
-	"seckill/domain"
 	"seckill/eventstore"
 )
 
@@ -34,6 +33,11 @@ func (k *Keeper) preheat(ctx context.Context, b saleBucket) error {
 	for i, sku := range b.skus {
 		if seen.Stocks[i].State == HashOpen {
 			_, err = k.follow.CatchUpStock(ctx, b.place, sku)
+		}
+		if errors.Is(err, ErrNotPrefix) && seen.Stocks[i].Applied.Number != Unreadable {
+			// The log went back. It may have lost what the journal has of older epochs,
+			// and that only a recovery records again.
+			return k.forceRecovery(ctx, b.place.Lane())
 		}
 		if seen.Stocks[i].State != HashOpen || errors.Is(err, ErrNotPrefix) || errors.Is(err, ErrHashMissing) {
 			err = k.preheatStock(ctx, b, sku)
@@ -130,12 +134,35 @@ func (k *Keeper) buildStock(ctx context.Context, b saleBucket, sku string, quiet
 	if err := quiet(ctx); err != nil {
 		return err
 	}
+	head, err := k.log.Head(ctx)
+	if err != nil {
+		return fmt.Errorf("read the head of the log: %w", err)
+	}
 	mark, err := k.follow.CatchUpStock(ctx, b.place, sku)
 	if err != nil {
 		return err
 	}
+	if err := k.stillHas(ctx, head); err != nil {
+		return fmt.Errorf("preheat %s of sale %s: %w", sku, b.place.Sale, err)
+	}
 	marks := HashMarks{SKUs: []string{sku}, Stocks: []eventstore.Mark{mark}}
 	return k.openPreheated(ctx, b, marks, start.Epoch, token)
+}
+
+// stillHas tells whether the log has a place that it had. One that went back meanwhile
+// does not say what was recorded: what is built by it would sell units a second time.
+func (k *Keeper) stillHas(ctx context.Context, head eventstore.Mark) error {
+	if head.Number == 0 {
+		return nil
+	}
+	at, ok, err := k.log.At(ctx, head.Number)
+	switch {
+	case err != nil:
+		return fmt.Errorf("look whether the log went back: %w", err)
+	case !ok, at.Head() != head:
+		return fmt.Errorf("the log had position %d: %w", head.Number, errWentBack)
+	}
+	return nil
 }
 
 func (k *Keeper) openPreheated(ctx context.Context, b saleBucket, marks HashMarks, epoch int64, token string) error {
@@ -186,89 +213,4 @@ func (k *Keeper) token() (string, error) {
 		return "", fmt.Errorf("make a preheat token: %w", err)
 	}
 	return hex.EncodeToString(b[:]), nil
-}
-
-// heldTooLong is after what time a hold that the log does not confirm is taken
-// for left behind: who set it died before it was recorded.
-const heldTooLong = 5 * time.Second
-
-// sweepLane looks at everything a healthy lane holds, builds again what is
-// missing and brings up what stayed behind.
-func (k *Keeper) sweepLane(ctx context.Context, lane int, buckets []saleBucket) error {
-	var faults []error
-	for _, b := range buckets {
-		k.keep(ctx, b)
-		due, err := k.needsWork(ctx, b)
-		if err == nil && due {
-			err = k.locked(ctx, lane, func(ctx context.Context) error { return k.preheat(ctx, b) })
-		}
-		if err != nil {
-			faults = append(faults, fmt.Errorf("sweep sale %s: %w", b.place.Sale, err))
-		}
-	}
-	return errors.Join(faults...)
-}
-
-// needsWork tells whether a bucket is not whole, not at its heads, or held
-// without a word in the log.
-func (k *Keeper) needsWork(ctx context.Context, b saleBucket) (bool, error) {
-	seen, err := k.gate.Peek(ctx, b.place, b.skus)
-	if err != nil {
-		return false, err
-	}
-	if k.releaseHold(ctx, b, seen) {
-		return false, nil
-	}
-	heads, err := k.log.States(ctx, b.streams())
-	if err != nil {
-		return false, err
-	}
-	if seen.Sale.State != HashOpen || seen.Sale.Applied != markOf(heads[0]) {
-		return true, nil
-	}
-	for i, stock := range seen.Stocks {
-		if stock.State != HashOpen || stock.Applied != markOf(heads[i+1]) {
-			return true, nil
-		}
-	}
-	return false, nil
-}
-
-// releaseHold takes away a hold that has stood for long without an event.
-func (k *Keeper) releaseHold(ctx context.Context, b saleBucket, seen Peeked) bool {
-	k.mu.Lock()
-	since, known := k.held[b.place]
-	switch {
-	case !seen.Sale.Held:
-		delete(k.held, b.place)
-	case !known:
-		k.held[b.place] = k.env.Now()
-	}
-	k.mu.Unlock()
-	if !seen.Sale.Held || !known || k.env.Now().Sub(since) < heldTooLong {
-		return false
-	}
-	sale, err := k.sales.Fold(ctx, b.place.Sale)
-	if err == nil {
-		_, err = k.gate.ApplySale(ctx, SalePage{Place: b.place, From: seen.Sale.Applied, To: sale.Mark, Sale: sale.Sale})
-	}
-	if err != nil {
-		k.env.Log.Warn("hold left behind not taken away", "sale_id", b.place.Sale, "error", err)
-		return false
-	}
-	k.env.Log.Warn("hold left behind taken away", "sale_id", b.place.Sale)
-	return true
-}
-
-// streams names the sale's stream, then the stock stream of each SKU.
-func (b saleBucket) streams() []string {
-	names := []string{domain.SaleStream(b.place.Sale)}
-	for _, sku := range b.skus {
-		names = append(names, domain.StockStream(b.place.Sale, sku, b.place.Bucket))
-	}
-	return names
-}
-
-func markOf(s eventstore.StreamState) eventstore.Mark {
-	return eventstore.Mark{Number: s.Version, Hash: s.Hash}
 }

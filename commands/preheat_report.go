@@ -57,8 +57,9 @@ type Preheats struct {
 // Full makes the gate ready and compares everything it holds. It changes nothing
 // that is sold: what stands is brought up, a record whose terms are not the log's
 // is written again from the log, and a wrong account is told, not mended (that is
-// a repair). Of a sale that waits for its confirmation the log learns whether it
-// may be confirmed. A sale that was cleaned up is a *domain.Problem.
+// a repair). The log learns what was found: a sale that waits for its confirmation
+// may be confirmed where that is nothing. A sale that was cleaned up, or that others
+// change all the time meanwhile, is a *domain.Problem.
 func (p *Preheats) Full(ctx context.Context, sale string, actor Actor) (PreheatReport, error) {
 	if _, err := p.alive(ctx, sale); err != nil {
 		return PreheatReport{}, err
@@ -73,11 +74,17 @@ func (p *Preheats) Full(ctx context.Context, sale string, actor Actor) (PreheatR
 	if err := p.rewrite(ctx, sale); err != nil {
 		return PreheatReport{}, err
 	}
-	report, err := p.Verify(ctx, sale)
-	if err != nil {
-		return PreheatReport{}, err
+	for range changeTries {
+		report, err := p.Verify(ctx, sale)
+		if err != nil {
+			return PreheatReport{}, err
+		}
+		p.Env.step("preheat.after-compare")
+		if noted, err := p.note(ctx, report, actor); noted || err != nil {
+			return report, err
+		}
 	}
-	return report, p.note(ctx, report, actor)
+	return PreheatReport{}, &domain.Problem{Code: domain.CodeVersionConflict}
 }
 
 // alive gives a sale that the gate is to hold.
@@ -128,23 +135,23 @@ func sameFields(a, b []SaleField) bool {
 	return len(a) == len(b)
 }
 
-// note tells the log what a preheat found, where that matters, and brings it into
-// the gate.
-func (p *Preheats) note(ctx context.Context, report PreheatReport, actor Actor) error {
+// note tells the log what a preheat found and brings it into the gate; false where
+// the sale is not any more what was compared.
+func (p *Preheats) note(ctx context.Context, report PreheatReport, actor Actor) (bool, error) {
 	stale := false
 	sale, err := p.Operator.change(ctx, report.Sale, func(s domain.Sale) domain.Event {
 		if stale = s.Version != report.Version; stale {
 			return nil
 		}
-		return s.Check(report.Keys, len(report.Differences), actor.By)
+		return s.Check(report.Keys, len(report.Differences), actor.By, actor.Routine)
 	}, actor)
 	if err != nil || stale {
-		return err
+		return false, err
 	}
 	if sale.Version != report.Version {
 		p.Operator.apply(ctx, sale)
 	}
-	return nil
+	return true, nil
 }
 
 // Verify compares and changes nothing. Of a sale that has no gate only who may buy is

@@ -130,7 +130,7 @@ func (w *PreheatWatch) do(ctx context.Context, sale string, p preheated) preheat
 	var report PreheatReport
 	var err error
 	if p.step == PreheatFull {
-		report, err = w.Full(ctx, sale, Actor{By: "scheduler"})
+		report, err = w.Full(ctx, sale, Actor{By: "scheduler", Routine: true})
 	} else {
 		report, err = w.Verify(ctx, sale)
 	}

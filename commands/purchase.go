@@ -30,6 +30,8 @@ type PurchaseRequest struct {
 	// Judged, if set, is called when the gate has accepted the purchase and nothing is
 	// left but to wait for its record: then it keeps nobody from the gate any more.
 	Judged func()
+	// ahead is what LookAhead saw, nil for nothing.
+	ahead *foresight
 }
 
 // PurchaseResult is the answer to a purchase. With Reserved, Repeat and
@@ -41,6 +43,11 @@ type PurchaseResult struct {
 	Repeat  bool
 	OpensAt time.Time
 	Now     time.Time
+	// Moment is when the gate refused; of a refusal that no gate was asked for it is zero.
+	Moment GateMoment
+	// Left is how many units were left then of the one item that was asked for, with
+	// SoldOut alone; domain.Unknown where nobody counted.
+	Left int64
 	// unseen: nobody could see yet what the gate decided.
 	unseen bool
 	// record is set where this very purchase was accepted.
@@ -83,6 +90,9 @@ type PurchaserOptions struct {
 	// Placed tells when the log has decided what the gate accepted. Nil: no answer
 	// waits for that.
 	Placed *Placed
+	// OnAccepted, if set, hears of each purchase that the gate accepted, and when it was
+	// asked. It must not block.
+	OnAccepted func(r *Reservation, v *Verdict, began time.Time)
 	// OnKnown, if set, hears of each answer that was given without Reserve, by its
 	// kind: see KnownAnswers.
 	OnKnown func(kind string)
@@ -143,7 +153,7 @@ func (p *Purchaser) Purchase(ctx context.Context, req PurchaseRequest) (Purchase
 	if p.opts.Tally != nil {
 		arrived = p.env.Now()
 	}
-	sale, err := p.sales.Get(ctx, req.Sale)
+	sale, err := p.saleOf(ctx, &req)
 	if err != nil {
 		return PurchaseResult{}, err
 	}
@@ -203,9 +213,11 @@ func (p *Purchaser) unknownItem(ctx context.Context, folded FoldedSale, req Purc
 }
 
 // reserve asks the gate, and once more under a new id when the first try ended
-// as a tombstone; and again whenever a home bucket that ran short has got units.
+// as a tombstone; and again whenever a home bucket that ran short has got units, or once
+// nothing is left anywhere: what took the last units may be the buyer's own order.
 func (p *Purchaser) reserve(ctx context.Context, sale domain.Sale, req PurchaseRequest) (PurchaseResult, error) {
 	var wait bringing
+	gone := false // nothing was left in any bucket, since before the gate was asked
 	for tries := 0; tries < 2; {
 		r, err := p.reservation(sale, req)
 		if err != nil {
@@ -213,7 +225,7 @@ func (p *Purchaser) reserve(ctx context.Context, sale domain.Sale, req PurchaseR
 		}
 		p.env.step("purchase.before-gate")
 		asked, cancel := detached(ctx, p.budget(sale))
-		verdict, err := p.gate.Reserve(asked, r)
+		verdict, err := p.ask(asked, &r)
 		cancel()
 		p.env.step("purchase.after-gate")
 		switch {
@@ -227,10 +239,14 @@ func (p *Purchaser) reserve(ctx context.Context, sale domain.Sale, req PurchaseR
 		case err != nil:
 			p.env.Log.Warn("gate did not answer", "trace_id", req.TraceID, "buyer_id", req.Buyer, "sale_id", req.Sale, "error", err)
 			return PurchaseResult{}, &domain.Problem{Code: domain.CodeBusy}
+		case verdict.Outcome == domain.SoldOut && several(&sale) && gone:
+			return PurchaseResult{Outcome: domain.SoldOut, Moment: verdict.moment(r.Place.Bucket), Left: domain.Unknown}, nil
 		case verdict.Outcome == domain.SoldOut && several(&sale):
-			if brought := wait.bring(ctx, p, &sale, &r); brought != UnitsHere {
-				return without(brought)
+			brought := wait.bring(ctx, p, &sale, &r)
+			if brought == UnitsAway {
+				return PurchaseResult{}, &domain.Problem{Code: domain.CodeBusy}
 			}
+			gone = brought == UnitsNone
 			continue
 		}
 		return p.answer(ctx, sale, req, r, verdict)
@@ -238,10 +254,25 @@ func (p *Purchaser) reserve(ctx context.Context, sale domain.Sale, req PurchaseR
 	return PurchaseResult{}, &domain.Problem{Code: domain.CodeBusy}
 }
 
+// ask asks the gate, which gives the first answer to whoever asks again.
+func (p *Purchaser) ask(ctx context.Context, r *Reservation) (Verdict, error) {
+	if p.opts.OnAccepted == nil {
+		return p.gate.Reserve(ctx, *r)
+	}
+	began := p.env.Now()
+	v, err := p.gate.Reserve(ctx, *r)
+	if err == nil && v.Outcome == domain.Reserved {
+		p.opts.OnAccepted(r, &v, began)
+	}
+	return v, err
+}
+
 // answer turns a verdict into what the buyer is told.
 func (p *Purchaser) answer(ctx context.Context, sale domain.Sale, req PurchaseRequest, r Reservation, v Verdict) (PurchaseResult, error) {
-	result := PurchaseResult{Outcome: v.Outcome, OpensAt: v.OpensAt, Now: v.Now}
+	result := PurchaseResult{Outcome: v.Outcome, OpensAt: v.OpensAt, Now: v.Now, Moment: v.moment(r.Place.Bucket)}
 	switch v.Outcome {
+	case domain.SoldOut:
+		result.Left = leftOf(req.Lines)
 	case domain.Reserved:
 		if v.Placed != nil {
 			return p.recorded(*v.Placed), nil
@@ -257,15 +288,18 @@ func (p *Purchaser) answer(ctx context.Context, sale domain.Sale, req PurchaseRe
 		}
 		result.Repeat, result.Order = true, p.orderOf(ctx, r, v.Order)
 	case domain.NotReady:
-		if order, ok := p.ownOrder(ctx, sale, req.Buyer); ok {
-			return PurchaseResult{Outcome: domain.Repeat, Repeat: true, Order: order}, nil
+		if met, ok := p.ownMet(ctx, sale, r); ok {
+			return met, nil
 		}
 		if sale.Ended() { // also cleaned up, a moment ago: the gate need not hold it any more
 			result.Outcome = domain.Ended
 		}
 	case domain.Paused:
-		if order, ok := p.kept.heldBack(sale, r); ok {
-			result.Outcome, result.Repeat, result.Order = domain.Repeat, true, p.orderOf(ctx, r, order)
+		switch met, order, ok := p.kept.heldBack(sale, r); {
+		case ok && met == domain.KeyMismatch:
+			result.Outcome = met
+		case ok:
+			result.Outcome, result.Repeat, result.Order = met, true, p.orderOf(ctx, r, order)
 		}
 	case domain.NotEligible:
 		if r.Unsure { // the buyer has no order, and the list is not in memory
@@ -275,6 +309,15 @@ func (p *Purchaser) answer(ctx context.Context, sale domain.Sale, req PurchaseRe
 		return PurchaseResult{}, &domain.Problem{Code: domain.CodeBusy}
 	}
 	return result, nil
+}
+
+// leftOf tells how many units are left where a purchase was told sold out: none, if it
+// asked for one.
+func leftOf(lines []domain.Line) int64 {
+	if len(lines) == 1 && lines[0].Quantity == 1 {
+		return 0
+	}
+	return domain.Unknown
 }
 
 // orderOf looks up the order that a repeat meets. That the buyer has it is certain;
@@ -295,38 +338,6 @@ func queuedOrder(r Reservation) OrderAnswer {
 	return OrderAnswer{TraceID: r.TraceID, WaitingFor: domain.WaitingForRecorder, Order: domain.Order{
 		ID: r.Order, SaleID: r.Place.Sale, BuyerID: r.Buyer, Bucket: r.Place.Bucket, Status: domain.OrderStatusQueued,
 	}}
-}
-
-// ownOrders bounds how many of a buyer's orders are looked at; rejected ones are
-// among them.
-const ownOrders = 100
-
-// ownOrder looks for an order that this buyer has in the sale while the gate
-// cannot say: a lane that recovers does not hide it from its owner. Only a few
-// look at once, so that a crowd does not fall on the read model.
-func (p *Purchaser) ownOrder(ctx context.Context, sale domain.Sale, buyer string) (OrderAnswer, bool) {
-	select {
-	case p.owners <- struct{}{}:
-		defer func() { <-p.owners }()
-	default:
-		return OrderAnswer{}, false
-	}
-	page, err := p.finder.List(ctx, sale.ID, buyer, ownOrders, "")
-	if err != nil {
-		p.env.Log.Warn("own order not looked up", "buyer_id", buyer, "sale_id", sale.ID, "error", err)
-		return OrderAnswer{}, false
-	}
-	known := make([]domain.BuyerOrder, 0, len(page.Orders))
-	for _, o := range slices.Backward(page.Orders) {
-		known = append(known, domain.BuyerOrder{ID: o.ID, State: o.Standing()})
-	}
-	id := domain.RepeatOf(known, sale.Judged())
-	for _, o := range page.Orders {
-		if o.ID == id {
-			return o, true
-		}
-	}
-	return OrderAnswer{}, false
 }
 
 // reservation builds the question to the gate, with a new order id.

@@ -2,7 +2,6 @@ package commands
 
 import (
 	"context"
-	"math/rand/v2"
 	"time"
 
 	"seckill/domain"
@@ -24,26 +23,19 @@ func (p *Purchaser) findOut(ctx context.Context, sale domain.Sale, r Reservation
 		asked, cancel := detached(ctx, p.opts.ResolveBudget)
 		defer cancel()
 		for asked.Err() == nil {
-			res, err := p.gate.Resolve(asked, ref, r.Buyer)
-			if err == nil && res.State == OrderTombstone {
-				return PurchaseResult{}, true
+			if result, again, sure := p.askAgain(asked, ref, r); sure {
+				return result, again
 			}
-			if err == nil && res.State != OrderUnresolved {
-				if r.Place.Direct {
-					return PurchaseResult{Outcome: domain.Reserved, Order: p.orderOf(ctx, r, r.Order)}, false
-				}
-				return p.accepted(r, Verdict{Entry: res.Entry, Weak: r.Strength == domain.AcknowledgeReplicated}), false
-			}
-			pause(asked, resolveLeast+rand.N(resolveMost-resolveLeast))
+			pause(asked, resolveLeast+p.env.jitter(resolveMost-resolveLeast))
 		}
 	}
 	look, cancel := detached(ctx, p.opts.FindBudget)
 	defer cancel()
-	if order, ok := p.ownOrder(look, sale, r.Buyer); ok {
-		if order.ID == r.Order { // it is this very purchase's
-			return PurchaseResult{Outcome: domain.Reserved, Order: order}, false
+	if met, ok := p.ownMet(look, sale, r); ok {
+		if met.Order.ID == r.Order { // it is this very purchase's
+			return PurchaseResult{Outcome: domain.Reserved, Order: met.Order}, false
 		}
-		return PurchaseResult{Outcome: domain.Repeat, Repeat: true, Order: order}, false
+		return met, false
 	}
 	p.env.Log.Warn("outcome of a purchase unknown", "trace_id", r.TraceID, "buyer_id", r.Buyer, "sale_id", r.Place.Sale, "order_id", r.Order, "gate", "unknown")
 	p.kept.KeepUnknown(r)
@@ -52,4 +44,31 @@ func (p *Purchaser) findOut(ctx context.Context, sale domain.Sale, r Reservation
 		away = domain.WaitingForLog
 	}
 	return PurchaseResult{Outcome: domain.Reserved, Order: queuedOrder(r).waitingFor(away), unseen: true}, false
+}
+
+// askAgain asks the gate once more under the same id, as a repeated script does, so that
+// a purchase which never reached it is made now. Only where it says no is a tombstone
+// left, for the first question may still be on its way: a tombstone whose answer was lost
+// too would be the end of a purchase that the gate could have taken. sure is false where
+// it cannot be seen now.
+func (p *Purchaser) askAgain(ctx context.Context, ref domain.OrderRef, r Reservation) (result PurchaseResult, again, sure bool) {
+	if !r.Place.Direct { // else the work itself is still on its way
+		v, err := p.ask(ctx, &r)
+		switch {
+		case err != nil:
+			return PurchaseResult{}, false, false
+		case v.Order == r.Order && (v.Outcome == domain.Reserved || v.Outcome == domain.SameOrder):
+			return p.accepted(r, v), false, true
+		}
+	}
+	res, err := p.gate.Resolve(ctx, ref, r.Buyer)
+	switch {
+	case err != nil, res.State == OrderUnresolved:
+		return PurchaseResult{}, false, false
+	case res.State == OrderTombstone:
+		return PurchaseResult{}, true, true
+	case r.Place.Direct:
+		return PurchaseResult{Outcome: domain.Reserved, Order: p.orderOf(ctx, r, r.Order)}, false, true
+	}
+	return p.accepted(r, Verdict{Entry: res.Entry, Weak: r.Strength == domain.AcknowledgeReplicated}), false, true
 }

@@ -124,7 +124,7 @@ func (p *Puzzles) Check(sale, buyer, text string) (string, error) {
 	expires, whom, _ := strings.Cut(params, "&for=")
 	until, err := strconv.ParseInt(expires, 10, 64)
 	solved := s.Algorithm == puzzleAlgorithm && puzzleHash(s.Salt, *s.Number) == s.Challenge && hmac.Equal([]byte(p.sign(s.Challenge)), []byte(s.Signature))
-	if !ended || err != nil || !solved || whom != p.whom(sale, buyer) {
+	if !ended || err != nil || !solved || !hmac.Equal([]byte(whom), []byte(p.whom(sale, buyer))) {
 		return "", wrongSolution("does not solve a challenge of yours for this sale")
 	}
 	if p.env.Now().Unix() >= until {

@@ -19,7 +19,7 @@ func puzzlesAt(now *time.Time, base int64) *Puzzles {
 }
 
 // solved gives what a client sends for a puzzle, after change had its way.
-func solved(t *testing.T, p Puzzle, change func(*solution)) string {
+func solved(t testing.TB, p Puzzle, change func(*solution)) string {
 	t.Helper()
 	s := solution{Algorithm: p.Algorithm, Challenge: p.Challenge, Salt: p.Salt, Signature: p.Signature}
 	for n := range p.MaxNumber + 1 {

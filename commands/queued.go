@@ -34,6 +34,9 @@ type Queue struct {
 	cursors map[int]eventstore.Cursor
 	oldest  time.Time // accepted at, of the journals; zero: none
 	orders  int64
+	entries int64
+	atMost  bool
+	read    bool // in the last look
 	alarmed bool
 }
 
@@ -41,6 +44,12 @@ type Queue struct {
 type Queued struct {
 	Orders int64
 	Oldest time.Duration
+	// Entries of the journals lie behind the log's cursors. While the log is away they are
+	// counted from where it was last, which cannot be fewer than there are (AtMost).
+	Entries int64
+	AtMost  bool
+	// Read: the journals were read, so that all of this is of now.
+	Read bool
 }
 
 // QueuedTooLong is for how long an order may be queued before a person looks: no
@@ -49,6 +58,9 @@ const QueuedTooLong = 30 * time.Second
 
 // queueRead bounds how many journal entries one look reads, over all lanes.
 const queueRead = 64
+
+// queueCursors bounds asking the log where it is.
+const queueCursors = 700 * time.Millisecond
 
 // Look counts what the journals of lanes hold after the log's cursors, and what
 // this process keeps. It reads at most about queueRead entries; with more, the
@@ -59,7 +71,7 @@ func (q *Queue) Look(ctx context.Context, lanes []int) (Queued, error) {
 	defer q.mu.Unlock()
 	err := q.journals(ctx, lanes)
 	now := q.Env.Now()
-	seen := Queued{Orders: q.orders}
+	seen := Queued{Orders: q.orders, Entries: q.entries, AtMost: q.atMost, Read: q.read}
 	if !q.oldest.IsZero() {
 		seen.Oldest = max(now.Sub(q.oldest), 0)
 	}
@@ -81,7 +93,11 @@ func (q *Queue) Look(ctx context.Context, lanes []int) (Queued, error) {
 
 // journals looks at what lies after the cursors.
 func (q *Queue) journals(ctx context.Context, lanes []int) error {
-	cursors, err := q.Log.Cursors(ctx, lanes)
+	q.read = false
+	patient, cancel := context.WithTimeout(ctx, queueCursors) // a log that hangs leaves time for the gate
+	cursors, err := q.Log.Cursors(patient, lanes)
+	cancel()
+	q.atMost = err != nil
 	if q.cursors == nil {
 		q.cursors = map[int]eventstore.Cursor{}
 	}
@@ -91,9 +107,11 @@ func (q *Queue) journals(ctx context.Context, lanes []int) error {
 	}
 	var behind []eventstore.Cursor
 	var lag int64
+	all := true
 	for _, lane := range lanes {
 		c, known := q.cursors[lane]
 		if !known {
+			all = false
 			continue
 		}
 		state, laneErr := q.Journal.Lane(ctx, lane)
@@ -105,8 +123,9 @@ func (q *Queue) journals(ctx context.Context, lanes []int) error {
 			lag += state.N - c.N
 		}
 	}
+	q.entries = lag
 	if len(behind) == 0 {
-		q.oldest, q.orders = time.Time{}, 0
+		q.oldest, q.orders, q.read = time.Time{}, 0, all
 		return err
 	}
 	entries, readErr := q.Journal.Read(ctx, behind, max(queueRead, len(behind)), 0)
@@ -114,6 +133,7 @@ func (q *Queue) journals(ctx context.Context, lanes []int) error {
 		return errors.Join(err, readErr)
 	}
 	q.count(entries, lag)
+	q.read = all
 	return err
 }
 

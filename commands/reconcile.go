@@ -276,6 +276,7 @@ func (r *reconciliation) judge(ctx context.Context) error {
 	for _, book := range r.books.stocks {
 		r.judgeRule(book)
 	}
+	s.judgeMoves(r.books)
 	s.judgeGuards(r.books)
 	if err := r.judgeClaims(ctx); err != nil {
 		return err

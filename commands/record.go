@@ -2,7 +2,6 @@ package commands
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -11,86 +10,7 @@ import (
 	"seckill/eventstore"
 )
 
-var (
-	errFrame    = errors.New("the frame of a journal entry cannot be read")
-	errTryAgain = errors.New("a purchase is tried again")
-)
-
-// opened is an entry taken apart.
-type opened struct {
-	purchases []accepted
-	taken     []taken
-}
-
-// openEntry takes an entry apart. A purchase that cannot be read is bad, and
-// does not hide its neighbours; a frame that cannot be read is an error.
-func openEntry(e JournalEntry) (opened, error) {
-	body, err := DecodeEntry(e.Body)
-	var future *FutureEntryError
-	if errors.As(err, &future) {
-		return opened{}, err
-	}
-	if err != nil {
-		return opened{}, fmt.Errorf("lane %d, entry %s: %w: %w", e.Lane, e.ID, errFrame, err)
-	}
-	purchases := make([]accepted, len(body.Purchases))
-	for i, raw := range body.Purchases {
-		id := e.ID
-		id.I = i + 1
-		purchases[i] = openPurchase(raw, id, body)
-	}
-	withdrawals, err := openWithdrawals(body, e.ID)
-	if err != nil {
-		return opened{}, err
-	}
-	moves, err := openMoves(body, e.ID)
-	return opened{purchases, append(withdrawals, moves...)}, err
-}
-
-func openPurchase(raw json.RawMessage, id domain.EntryID, body *EntryBody) accepted {
-	a := accepted{raw: raw, entry: id, at: body.At}
-	var err error
-	if a.Purchase, err = decodePurchase(raw); err == nil {
-		a.terms, err = checkRead(a.Purchase, body)
-		a.terms.LimitPerBuyer = max(a.terms.LimitPerBuyer, a.Limit)
-	}
-	if err != nil {
-		a.spoil(err)
-	}
-	return a
-}
-
-// spoil marks a purchase as one that cannot be recorded.
-func (a *accepted) spoil(why error) {
-	a.bad = why
-	a.clean()
-}
-
-// checkRead tells what of a purchase that was read the log could not hold.
-func checkRead(p Purchase, body *EntryBody) (domain.Terms, error) {
-	terms, ok := body.Terms[p.Sale]
-	if !ok {
-		return terms, fmt.Errorf("the entry carries no terms of sale %q", p.Sale)
-	}
-	if _, _, err := priced(p.Lines, terms); err != nil {
-		return terms, err
-	}
-	if _, err := domain.ParseOrderID(p.Order); err != nil {
-		return terms, fmt.Errorf("order id %q: %w", p.Order, err)
-	}
-	if _, err := domain.ParseSaleID(p.Sale); err != nil {
-		return terms, fmt.Errorf("sale id %q: %w", p.Sale, err)
-	}
-	if !domain.ValidBuyer(p.Buyer) {
-		return terms, fmt.Errorf("buyer id %q is none that may buy", p.Buyer)
-	}
-	for _, l := range p.Lines {
-		if !domain.ValidSKU(l.SKU) {
-			return terms, fmt.Errorf("SKU %q is none that may be on sale", l.SKU)
-		}
-	}
-	return terms, nil
-}
+var errTryAgain = errors.New("a purchase is tried again")
 
 // commit records a page and moves the lane's cursor to next in one transaction.
 func (r *Recorder) commit(ctx context.Context, lane int, page []accepted, next eventstore.Cursor) error {
@@ -177,18 +97,19 @@ func stillAt(from eventstore.Cursor) func(eventstore.Look) error {
 	}
 }
 
-// withdraw records the withdrawals and moves of an entry, the cursor staying before it:
-// one that is read again, because the process died before the cursor moved, changes
-// nothing.
-func (r *Recorder) withdraw(ctx context.Context, lane int, all []taken) error {
-	for _, t := range all {
-		r.env.step("recorder.before-withdrawal")
-		records, err := submitTaken(ctx, r.env, r.log, t, pageWork{lane: lane, check: stillAt(r.lanes[lane].cursor)})
-		if err := r.stored(records, err); err != nil {
-			return err
-		}
-		r.env.step("recorder.after-withdrawal")
+// withdraw records a withdrawal or a move, and moves the lane's cursor to next in the
+// same transaction: a log that goes back keeps both or neither. Where the log knows it,
+// the cursor alone is moved.
+func (r *Recorder) withdraw(ctx context.Context, t taken, next eventstore.Cursor) error {
+	lane := next.Lane
+	r.env.step("recorder.before-withdrawal")
+	records, err := submitTaken(ctx, r.env, r.log, t, pageWork{lane: lane, check: stillAt(r.lanes[lane].cursor), next: &next})
+	if err := r.stored(records, err); err != nil {
+		return err
 	}
+	r.env.step("recorder.after-withdrawal")
+	r.lanes[lane].cursor = next
+	r.opts.Recorded(lane, 0)
 	return nil
 }
 
@@ -214,6 +135,19 @@ type pageWork struct {
 	note *eventstore.Append
 }
 
+// passing adds to a group, nil for nothing, the cursor behind it, if that is to move: what
+// is recorded and where the journal is read on from are one transaction.
+func (w *pageWork) passing(group *eventstore.Group) *eventstore.Group {
+	if w.next == nil {
+		return group
+	}
+	if group == nil {
+		group = &eventstore.Group{}
+	}
+	group.Cursors = []eventstore.Cursor{*w.next}
+	return group
+}
+
 // submitPage records a page. Orders that turn out to be rejected already are
 // looked up first, outside the lock, and the page is submitted again.
 func submitPage(ctx context.Context, env *Env, log Log, page []accepted, w pageWork) ([]eventstore.Record, error) {
@@ -231,10 +165,7 @@ func submitPage(ctx context.Context, env *Env, log Log, page []accepted, w pageW
 				return nil, err
 			}
 		}
-		group := d.done()
-		if w.next != nil {
-			group.Cursors = []eventstore.Cursor{*w.next}
-		}
+		group := w.passing(d.done())
 		if len(group.Appends) == 0 && w.next == nil {
 			return nil, nil
 		}

@@ -115,6 +115,7 @@ type Recorder struct {
 	opts    RecorderOptions
 	lanes   [domain.Lanes]recorderLane
 	applies chan []eventstore.Record
+	lookAt  time.Time // when the cursors are read again
 }
 
 // recorderLane is what the recorder remembers of a lane between reads. One
@@ -149,6 +150,7 @@ func (r *Recorder) Run(ctx context.Context) error {
 	}
 	r.refreshUntilDone(ctx)
 	for ctx.Err() == nil {
+		r.lookAgain(ctx)
 		if err := r.round(ctx); err != nil && ctx.Err() == nil {
 			r.fault(AlarmGate, 0, err)
 			pause(ctx, r.opts.Backoff)
@@ -165,6 +167,23 @@ func (r *Recorder) refreshUntilDone(ctx context.Context) {
 		}
 		r.fault(AlarmStore, 0, err)
 		pause(ctx, r.opts.Backoff)
+	}
+}
+
+// cursorsEvery is how often the cursors are read again although nothing asks for it.
+const cursorsEvery = time.Second
+
+// lookAgain reads the cursors again from time to time. A log that went back (a standby
+// that had lost commits was promoted) stands before what this recorder has recorded, and
+// where nothing more is sold no page would ever find that out.
+func (r *Recorder) lookAgain(ctx context.Context) {
+	now := r.env.Now()
+	if now.Before(r.lookAt) {
+		return
+	}
+	r.lookAt = now.Add(cursorsEvery)
+	if err := r.refresh(ctx, r.opts.Lanes...); err != nil && ctx.Err() == nil {
+		r.env.Log.Warn("cursors not read again; tried later", "error", err)
 	}
 }
 
@@ -250,8 +269,8 @@ func (r *Recorder) lane(ctx context.Context, lane int, entries []JournalEntry) {
 	r.lanes[lane].retryAt = r.env.Now().Add(r.opts.Backoff)
 }
 
-// pages cuts entries into pages of about PagePurchases and commits each. An
-// entry of another epoch means that the lane moved on: its cursor is read again.
+// pages cuts entries into pages of about PagePurchases and commits each; a withdrawal or
+// a move is one by itself. An entry of another epoch means that the lane moved on: its cursor is read again.
 func (r *Recorder) pages(ctx context.Context, lane int, entries []JournalEntry) error {
 	next := r.lanes[lane].cursor
 	var page []accepted
@@ -269,17 +288,19 @@ func (r *Recorder) pages(ctx context.Context, lane int, entries []JournalEntry) 
 		if err != nil {
 			return err
 		}
-		if len(entry.taken) > 0 {
+		if entry.taken != nil {
 			if err := r.commit(ctx, lane, page, next); err != nil {
 				return err
 			}
 			page = nil
-			if err := r.withdraw(ctx, lane, entry.taken); err != nil {
+		}
+		next.N, next.Digest = e.ID.N, e.Digest
+		if entry.taken != nil {
+			if err := r.withdraw(ctx, entry.taken, next); err != nil {
 				return err
 			}
 		}
 		page = append(page, entry.purchases...)
-		next.N, next.Digest = e.ID.N, e.Digest
 		if len(page) >= r.opts.PagePurchases || i == len(entries)-1 {
 			if err := r.commit(ctx, lane, page, next); err != nil {
 				return err

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"seckill/domain"
 	"seckill/eventstore"
@@ -68,10 +67,15 @@ func (k *Keeper) recoverUnder(ctx context.Context, lane int, epoch int64, w reco
 			return err
 		}
 	}
-	if err := k.drain(ctx, lane, epoch, state.Cut); err != nil {
+	d := &drain{Keeper: k, lane: lane, epoch: epoch}
+	if err := d.all(ctx, state.Cut); err != nil {
 		return err
 	}
 	k.env.step("recovery.after-drain")
+	head, err := k.log.Head(ctx)
+	if err != nil {
+		return fmt.Errorf("read the head of the log: %w", err)
+	}
 	for _, b := range all[lane] {
 		if err := k.rebuild(ctx, b, epoch, w); err != nil {
 			return err
@@ -80,7 +84,13 @@ func (k *Keeper) recoverUnder(ctx context.Context, lane int, epoch int64, w reco
 	if err := k.clearLane(ctx, lane, state.Server); err != nil {
 		return err
 	}
+	if err := k.stillHas(ctx, head); err != nil {
+		return err
+	}
 	k.env.step("recovery.before-open")
+	if err := d.stands(ctx); err != nil {
+		return err
+	}
 	return k.open(ctx, lane, epoch, state.Server)
 }
 
@@ -153,160 +163,6 @@ func (k *Keeper) notePreheat(ctx context.Context, place domain.Place) (first boo
 		}
 	}
 	return false, fmt.Errorf("sale %s: note its preheat: %w", place.Sale, errCursorMoved)
-}
-
-// drain records every purchase of the journal whose order is undecided. It
-// reads the whole journal from its cut, all epochs.
-func (k *Keeper) drain(ctx context.Context, lane int, epoch int64, cut JournalCut) error {
-	after := cut.ID
-	chain := journalChain{lane: lane, last: cut.ID, digest: cut.Digest}
-	for {
-		entries, err := k.gate.ReadLane(ctx, lane, after, drainPage)
-		if err != nil {
-			return fmt.Errorf("read the journal after %s: %w", after, err)
-		}
-		var page []accepted
-		for _, e := range entries {
-			if err := chain.follow(e); err != nil {
-				k.env.Log.Error("journal read in a recovery", "alarm", AlarmJournalChain, "lane", lane, "error", err)
-				k.opts.Alarm(Alarm{Kind: AlarmJournalChain, Lane: lane, Detail: err.Error(), Logged: true})
-			}
-			entry, err := openEntry(e)
-			if err != nil {
-				return err
-			}
-			if len(entry.taken) > 0 {
-				if err := k.drainPage(ctx, lane, epoch, page); err != nil {
-					return err
-				}
-				page = nil
-				if err := k.drainTaken(ctx, lane, epoch, entry.taken); err != nil {
-					return err
-				}
-			}
-			page = append(page, entry.purchases...)
-			after = e.ID
-		}
-		if err := k.drainPage(ctx, lane, epoch, page); err != nil {
-			return err
-		}
-		if len(entries) < drainPage {
-			return nil
-		}
-	}
-}
-
-// drainPage bounds how many entries of a journal are read at once.
-const drainPage = 100
-
-// journalChain checks the digests of a journal from its cut on. Where no cut is
-// known, the first entry it sees starts the chain unless it is the first of its
-// epoch.
-type journalChain struct {
-	lane   int
-	last   domain.EntryID
-	digest string
-}
-
-func (c *journalChain) follow(e JournalEntry) error {
-	previous, known := c.digest, c.digest != ""
-	if e.ID.N == 1 {
-		previous, known = domain.FirstDigest(c.lane, e.ID.Epoch), true
-	}
-	last := c.last
-	c.last, c.digest = e.ID, e.Digest
-	if known && (domain.NextDigest(previous, e.Body) != e.Digest || (e.ID.N != 1 && e.ID.N != last.N+1)) {
-		return fmt.Errorf("entry %s does not follow %s by its digest", e.ID, last)
-	}
-	return nil
-}
-
-// drainPage records a page, each transaction checking that the epoch is still
-// ours. A purchase that cannot be recorded is tried alone, and in the end
-// rejected as poison, like in the recorder.
-func (k *Keeper) drainPage(ctx context.Context, lane int, epoch int64, page []accepted) error {
-	check := stillUnder(lane, epoch)
-	undecided, err := k.undecided(ctx, page)
-	if err != nil {
-		return err
-	}
-	w := pageWork{lane: lane, check: check}
-	for some := range slices.Chunk(undecided, drainChunk) {
-		_, err := submitPage(ctx, k.env, k.log, some, w)
-		if errors.Is(err, eventstore.ErrData) {
-			err = k.drainAlone(ctx, some, w)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// stillUnder checks that a lane's epoch has not moved.
-func stillUnder(lane int, epoch int64) func(eventstore.Look) error {
-	return func(look eventstore.Look) error {
-		if look.Cursor(lane).Epoch != epoch {
-			return ErrOvertaken
-		}
-		return nil
-	}
-}
-
-// drainTaken records the withdrawals and moves of an entry that the log does not know,
-// and hears again of those it knows: what a move brings into another lane goes there
-// by that lane's keeper.
-func (k *Keeper) drainTaken(ctx context.Context, lane int, epoch int64, all []taken) error {
-	for _, t := range all {
-		if _, err := submitTaken(ctx, k.env, k.log, t, pageWork{lane: lane, check: stillUnder(lane, epoch)}); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// drainChunk bounds how many purchases go into one transaction.
-const drainChunk = 500
-
-func (k *Keeper) drainAlone(ctx context.Context, page []accepted, w pageWork) error {
-	tries := RecorderOptions{}.withDefaults().PoisonTries
-	for i := range page {
-		a := &page[i]
-		var err error
-		for range tries {
-			if _, err = submitPage(ctx, k.env, k.log, page[i:i+1], w); !errors.Is(err, eventstore.ErrData) {
-				break
-			}
-		}
-		if errors.Is(err, eventstore.ErrData) {
-			a.spoil(err)
-			k.opts.Alarm(Alarm{Kind: AlarmPoison, Lane: w.lane, Detail: a.entry.String() + ": " + err.Error()})
-			_, err = submitPage(ctx, k.env, k.log, page[i:i+1], w)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// undecided leaves out the purchases whose order is decided and not rejected.
-func (k *Keeper) undecided(ctx context.Context, page []accepted) ([]accepted, error) {
-	streams := make([]string, len(page))
-	for i := range page {
-		streams[i] = page[i].orderStream()
-	}
-	states, err := k.log.States(ctx, streams)
-	if err != nil {
-		return nil, fmt.Errorf("read what became of %d orders: %w", len(page), err)
-	}
-	var left []accepted
-	for i := range page {
-		if states[i].Version == 0 || states[i].Type == (&domain.OrderRejected{}).EventType() {
-			left = append(left, page[i])
-		}
-	}
-	return left, nil
 }
 
 // rebuildTries bounds how often a stream that keeps moving is followed before

@@ -30,8 +30,15 @@ type Released struct{ Released, Available int64 }
 // Release puts more units on sale: first in the log, then in the gate, where the
 // next buyer finds them. A gate that is away gets them later. Units that are taken off
 // sale leave the gate first: see withdraw. A sale that is over is a *domain.Problem
-// with code sale_ended, but what its log has under the key of r is answered.
+// with code sale_ended, but what its log has under the key of r is answered. Of requests
+// under one key, of whichever process, one is worked on at a time: the next one finds
+// what the first did, or the problem is busy.
 func (o *Operator) Release(ctx context.Context, r Release, actor Actor) (Released, error) {
+	free, err := o.takeTurn(ctx, r)
+	if err != nil {
+		return Released{}, err
+	}
+	defer free()
 	sale, err := o.Sales.Fold(ctx, r.Sale)
 	if err != nil {
 		return Released{}, err

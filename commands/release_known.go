@@ -70,6 +70,23 @@ func releaseID(stream, name string) uuid.UUID {
 	return uuid.NewSHA1(trancheSpace, []byte(stream+"/release/"+name))
 }
 
+// takeTurn waits until nobody else works on a release under the key of r: no longer than a
+// withdrawal takes. It keeps answers apart, and is no fence: whoever overtakes a process
+// that lost the lock meets the same ids in gate and log.
+func (o *Operator) takeTurn(ctx context.Context, r Release) (free func(), err error) {
+	if r.Key == "" || o.Turns == nil {
+		return func() {}, nil
+	}
+	wait, cancel := context.WithTimeout(ctx, withdrawBudget)
+	defer cancel()
+	_, free, err = o.Turns.Lock(wait, "release "+r.name())
+	if err != nil {
+		o.Env.Log.Warn("release not begun: its key is taken, or PostgreSQL does not say", "sale_id", r.Sale, "error", err)
+		return nil, &domain.Problem{Code: domain.CodeBusy}
+	}
+	return free, nil
+}
+
 // afterEnd answers a release that was asked for again once its sale is over.
 func (o *Operator) afterEnd(ctx context.Context, sale FoldedSale, r Release, b became) (Released, error) {
 	if b.refused {

@@ -12,11 +12,22 @@ import (
 )
 
 // FoldedSale is a sale as its stream says, and the place of the newest event.
-// SeenAt is when the log last said that this is the newest, by this node's clock.
+// ScheduledAt is when the log recorded its first one, zero where that is archived.
+// SeenAt is when the log last said that Mark is the newest, by this node's clock.
 type FoldedSale struct {
 	domain.Sale
-	Mark   eventstore.Mark
-	SeenAt time.Time
+	Mark        eventstore.Mark
+	ScheduledAt time.Time
+	SeenAt      time.Time
+}
+
+// with brings a fold forward by the next record of its stream.
+func (f FoldedSale) with(ev domain.Event, r *eventstore.Record) FoldedSale {
+	f.Sale, f.Mark = f.FoldSale(ev), r.At()
+	if r.Version == 1 {
+		f.ScheduledAt = r.RecordedAt
+	}
+	return f
 }
 
 // SaleStore is what the directory of sales reads.
@@ -118,14 +129,14 @@ func errNoSale() error { return &domain.Problem{Code: domain.CodeSaleNotFound} }
 // *domain.Problem with code sale_not_found; it costs the store next to nothing,
 // however many ask for however many of them.
 func (s *Sales) Get(ctx context.Context, id string) (FoldedSale, error) {
-	if _, err := domain.ParseSaleID(id); err != nil {
-		return FoldedSale{}, errNoSale()
-	}
 	s.mu.Lock()
 	c, ok := s.known[id]
 	heard := s.news.heard
 	s.mu.Unlock()
 	if !ok {
+		if _, err := domain.ParseSaleID(id); err != nil {
+			return FoldedSale{}, errNoSale()
+		}
 		return s.cold(ctx, id)
 	}
 	sale, age := c.look(heard, s.now())
@@ -269,7 +280,7 @@ func (s *Sales) current(ctx context.Context, sale FoldedSale) (fresh FoldedSale,
 		return fresh, wentBack, err
 	}
 	if mark := markOf(states[0]); sale.Mark != mark {
-		sale = FoldedSale{Sale: domain.Sale{ID: sale.ID, Version: mark.Number, TermsVersion: mark.Number, Cleaned: true}, Mark: mark}
+		sale = FoldedSale{Sale: domain.Sale{ID: sale.ID, Version: mark.Number, TermsVersion: mark.Number, Cleaned: true}, Mark: mark, ScheduledAt: sale.ScheduledAt}
 	}
 	return sale, false, nil
 }
@@ -292,7 +303,7 @@ func (s *Sales) forward(ctx context.Context, sale FoldedSale) (fresh FoldedSale,
 		if err != nil {
 			return err
 		}
-		fresh.Sale, fresh.Mark = fresh.FoldSale(ev), r.At()
+		fresh = fresh.with(ev, r)
 		return nil
 	})
 	switch {

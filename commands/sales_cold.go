@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -118,8 +117,7 @@ func (s *Sales) listed(ctx context.Context, id string) (bool, error) {
 // Recent is List, asked once for many, and at most Fresh old. What was scheduled
 // through this process is always in it.
 func (s *Sales) Recent(ctx context.Context) ([]FoldedSale, error) {
-	sales, err := s.recent.get(ctx, s.now, s.opts.Fresh, s.List)
-	return slices.Clone(sales), err
+	return s.recent.get(ctx, s.now, s.opts.Fresh, s.List)
 }
 
 // Heard takes in what this process has stored, so that it knows what became of a
@@ -156,8 +154,8 @@ func (s *Sales) hear(id string, r *eventstore.Record) {
 	case r.Version <= c.sale.Version:
 	case err == nil && r.Version == c.sale.Version+1:
 		now := s.now()
-		c.sale = FoldedSale{Sale: c.sale.FoldSale(ev), Mark: r.At(), SeenAt: now}
-		c.checked = now
+		c.sale = c.sale.with(ev, r)
+		c.sale.SeenAt, c.checked = now, now
 	default: // not the next one: whoever asks for it reads it
 		c.checked, c.era = time.Time{}, 0
 	}

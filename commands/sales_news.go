@@ -199,7 +199,9 @@ func (s *Sales) take(page []eventstore.Record) {
 		r := &page[i]
 		id := strings.TrimPrefix(r.Stream, domain.SaleStream(""))
 		if ev, err := decode(r); err == nil && r.Version == 1 {
-			s.begin(id, FoldedSale{Sale: domain.Sale{ID: id}.FoldSale(ev), Mark: r.At(), SeenAt: s.now()})
+			sale := FoldedSale{Sale: domain.Sale{ID: id}}.with(ev, r)
+			sale.SeenAt = s.now()
+			s.begin(id, sale)
 		}
 		s.hear(id, r)
 	}

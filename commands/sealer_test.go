@@ -15,25 +15,8 @@ import (
 	"seckill/eventstore"
 	"seckill/eventstore/pgstore"
 	"seckill/eventstore/seal"
+	"seckill/infra/testenv"
 )
-
-// clock is a clock that the test moves.
-type clock struct {
-	mu  sync.Mutex
-	now time.Time
-}
-
-func (c *clock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now
-}
-
-func (c *clock) advance(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = c.now.Add(d)
-}
 
 func (v *vault) sealedTo() int64 {
 	v.t.Helper()
@@ -56,7 +39,7 @@ func (v *vault) round(s *commands.Sealer) {
 
 func TestASealComesAfterSoManyEventsOrSoMuchTime(t *testing.T) {
 	v := newVault(t)
-	c := &clock{now: time.Now()}
+	c := testenv.NewClock(time.Now())
 	v.env.Now = c.Now
 	s := v.sealer(commands.SealerOptions{Every: 100, After: 10 * time.Second})
 	v.round(s)  // nothing is there
@@ -65,12 +48,12 @@ func TestASealComesAfterSoManyEventsOrSoMuchTime(t *testing.T) {
 	if got := v.sealedTo(); got != 200 {
 		t.Errorf("at once: sealed to %d, want the full seals, to 200", got)
 	}
-	c.advance(9 * time.Second)
+	c.Move(9 * time.Second)
 	v.round(s)
 	if got := v.sealedTo(); got != 200 {
 		t.Errorf("after 9 s: sealed to %d, want 200", got)
 	}
-	c.advance(time.Second)
+	c.Move(time.Second)
 	v.round(s)
 	if got := v.sealedTo(); got != 221 {
 		t.Errorf("after 10 s: sealed to %d, want all", got)

@@ -37,6 +37,8 @@ type Shower struct {
 		movesLog
 	}
 
+	newest madeOf[[]FoldedSale] // of the list of all sales
+
 	mu    sync.Mutex
 	looks map[string]*shared[saleLook]
 	units map[string]*saleUnits
@@ -79,19 +81,6 @@ func (s *Shower) Look(ctx context.Context, id string) (SaleAnswer, error) {
 		return SaleAnswer{}, err
 	}
 	return s.show(ctx, sale), nil
-}
-
-// List gives every sale.
-func (s *Shower) List(ctx context.Context) ([]SaleAnswer, error) {
-	sales, err := s.Sales.Recent(ctx)
-	if err != nil {
-		return nil, err
-	}
-	answers := make([]SaleAnswer, len(sales))
-	for i, sale := range sales {
-		answers[i] = s.show(ctx, sale)
-	}
-	return answers, nil
 }
 
 func (s *Shower) show(ctx context.Context, sale FoldedSale) SaleAnswer {

@@ -15,7 +15,7 @@ import (
 func ReadSigned(text []byte) (*SignedStatement, error) {
 	names := json.NewDecoder(bytes.NewReader(text))
 	names.UseNumber()
-	if err := eachNameOnce(names); err != nil {
+	if err := eachNameOnce(names, maxStatementDepth); err != nil {
 		return nil, err
 	}
 	if _, err := names.Token(); !errors.Is(err, io.EOF) {
@@ -33,8 +33,15 @@ func ReadSigned(text []byte) (*SignedStatement, error) {
 	return x, nil
 }
 
-// eachNameOnce reads one JSON value, in which no object names a field twice.
-func eachNameOnce(d *json.Decoder) error {
+// maxStatementDepth is how many objects and lists may stand inside each other; a
+// statement has fewer than ten. A file of nothing but brackets must not fill the stack.
+const maxStatementDepth = 100
+
+var errTooDeep = errors.New("it is nested too deeply for a statement")
+
+// eachNameOnce reads one JSON value, in which no object names a field twice, and no
+// more than depth objects and lists stand inside each other.
+func eachNameOnce(d *json.Decoder, depth int) error {
 	token, err := d.Token()
 	if err != nil {
 		return err
@@ -42,6 +49,9 @@ func eachNameOnce(d *json.Decoder) error {
 	opened, ok := token.(json.Delim)
 	if !ok {
 		return nil
+	}
+	if depth == 0 {
+		return errTooDeep
 	}
 	seen := map[string]bool{}
 	for d.More() {
@@ -56,7 +66,7 @@ func eachNameOnce(d *json.Decoder) error {
 			}
 			seen[name] = true
 		}
-		if err := eachNameOnce(d); err != nil {
+		if err := eachNameOnce(d, depth-1); err != nil {
 			return err
 		}
 	}

@@ -27,7 +27,7 @@ func TestASignedStatementIsReadInOneWayOnly(t *testing.T) {
 			t.Errorf("%s: got %v, want that it does not hold", what, err)
 		}
 	}
-	for what, text := range map[string]string{"a cut": good[:len(good)-3], "no statement": `{"sha256":"00"}`, "nothing": ``, "null": `null`} {
+	for what, text := range map[string]string{"a cut": good[:len(good)-3], "no statement": `{"sha256":"00"}`, "nothing": ``, "null": `null`, "brackets": strings.Repeat("[", 1<<20)} {
 		if x, err := ReadSigned([]byte(text)); err == nil || errors.Is(err, ErrNotStated) {
 			t.Errorf("%s: got %v, %v; want that it is no statement", what, x, err)
 		}

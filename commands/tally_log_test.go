@@ -14,12 +14,13 @@ import (
 	"seckill/commands"
 	"seckill/domain"
 	"seckill/eventstore"
+	"seckill/infra/testenv"
 )
 
 // counter is a Purchaser over a gate that answers as the test says, with a tally.
 type counter struct {
 	*vault
-	clock     *clock
+	clock     *testenv.Clock
 	tally     *commands.Tally
 	purchaser *commands.Purchaser
 	verdict   func(commands.Reservation) (commands.Verdict, error)
@@ -64,10 +65,10 @@ func (c *counter) Order(context.Context, domain.OrderRef) (commands.GateOrder, e
 const vaultSale = "28t5cy4t"
 
 func newCounter(t *testing.T) *counter {
-	c := &counter{vault: newVault(t), clock: &clock{now: time.Date(2026, 11, 11, 0, 0, 0, 0, time.UTC)}}
+	c := &counter{vault: newVault(t), clock: testenv.NewClock(time.Date(2026, 11, 11, 0, 0, 0, 0, time.UTC))}
 	c.env.Now, c.env.Node, c.env.Random = c.clock.Now, "api-1", noise{}
 	c.env.Keys = domain.Keys{Current: 1, Secrets: map[uint8][]byte{1: []byte("0123456789abcdef0123456789abcdef")}}
-	c.sale = domain.SaleTerms{Title: "Tea", OpensAt: c.clock.now.Add(time.Second), ClosesAt: c.clock.now.Add(time.Minute), Items: []domain.ItemTerms{
+	c.sale = domain.SaleTerms{Title: "Tea", OpensAt: c.clock.Now().Add(time.Second), ClosesAt: c.clock.Now().Add(time.Minute), Items: []domain.ItemTerms{
 		{SKU: "tea", Price: domain.Money{Minor: 1990, Currency: "CNY"}, Stock: 5}}, Buckets: 2}.WithDefaults()
 	c.put(0, &domain.SaleScheduled{SaleID: vaultSale, SaleTerms: c.sale})
 	c.appender = &sieve{Appender: c.store}
@@ -140,10 +141,10 @@ func (c *counter) tallies() []*domain.SaleTallied {
 func TestANodeTellsOnceWhatItsBuyersAskedForWhenTheSaleHasEnded(t *testing.T) {
 	c := newCounter(t)
 	c.ask(domain.TooEarly, 3) // a second before
-	c.clock.advance(time.Second + 15*time.Millisecond)
+	c.clock.Move(time.Second + 15*time.Millisecond)
 	c.ask(domain.Reserved, 5)
 	c.ask(domain.Repeat, 4) // asks for nothing new
-	c.clock.advance(3 * time.Second)
+	c.clock.Move(3 * time.Second)
 	c.ask(domain.LimitExceeded, 20)
 	c.verdict = func(commands.Reservation) (commands.Verdict, error) {
 		return commands.Verdict{}, &commands.GateError{Err: errors.New("away")}
@@ -151,9 +152,9 @@ func TestANodeTellsOnceWhatItsBuyersAskedForWhenTheSaleHasEnded(t *testing.T) {
 	if _, err := c.purchaser.Purchase(t.Context(), commands.PurchaseRequest{Buyer: "b", Sale: vaultSale, Lines: []domain.Line{{SKU: "tea", Quantity: 1}}}); err == nil {
 		t.Fatal("the gate is away and somebody bought")
 	}
-	c.clock.advance(time.Minute) // over
+	c.clock.Move(time.Minute) // over
 	c.run(func() bool {
-		c.clock.advance(time.Second)
+		c.clock.Move(time.Second)
 		return len(c.tallies()) > 0
 	})
 	want := &domain.SaleTallied{
@@ -184,12 +185,12 @@ func TestANodeTellsOnceWhatItsBuyersAskedForWhenTheSaleHasEnded(t *testing.T) {
 
 func TestATallyWhoseAnswerWasLostIsToldOnce(t *testing.T) {
 	c := newCounter(t)
-	c.clock.advance(2 * time.Second)
+	c.clock.Move(2 * time.Second)
 	c.ask(domain.Reserved, 2)
-	c.clock.advance(time.Hour)
+	c.clock.Move(time.Hour)
 	c.appender.lose = 3
 	c.run(func() bool {
-		c.clock.advance(time.Second)
+		c.clock.Move(time.Second)
 		c.appender.mu.Lock()
 		defer c.appender.mu.Unlock()
 		return c.appender.lose == 0
@@ -201,7 +202,7 @@ func TestATallyWhoseAnswerWasLostIsToldOnce(t *testing.T) {
 
 func TestANodeThatStopsTellsAndTheNextOneGoesOn(t *testing.T) {
 	c := newCounter(t)
-	c.clock.advance(2 * time.Second)
+	c.clock.Move(2 * time.Second)
 	c.ask(domain.Reserved, 2)
 	c.run(func() bool { return true }) // stops while the sale is open
 	c.ask(domain.SoldOut, 7)
@@ -215,7 +216,7 @@ func TestANodeThatStopsTellsAndTheNextOneGoesOn(t *testing.T) {
 
 func TestASaleThatWasCleanedUpIsToldNothing(t *testing.T) {
 	c := newCounter(t)
-	c.clock.advance(2 * time.Second)
+	c.clock.Move(2 * time.Second)
 	c.ask(domain.SoldOut, 2)
 	c.put(1, &domain.SaleCleaned{SaleID: vaultSale})
 	c.run(func() bool { return true })

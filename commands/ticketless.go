@@ -19,9 +19,10 @@ func (p *Purchaser) ticketless(sale *FoldedSale, req *PurchaseRequest) (domain.O
 	if p.opts.Holders == nil || p.opts.Clock == nil || !sale.Terms.RequireTicket || sale.Gateless() {
 		return 0, false
 	}
-	gate, bound, ok := p.opts.Clock.Now()
+	here := p.env.Now()
+	gate, bound, ok := p.opts.Clock.at(here)
 	doubt := bound + earlyMargin
-	if !ok || elapsed(sale.SeenAt, p.env.Now()) > maxSaleAge ||
+	if !ok || elapsed(sale.SeenAt, here) > maxSaleAge ||
 		sale.StateAt(gate.Add(-doubt)) != domain.SaleStateOpen || sale.StateAt(gate.Add(doubt)) != domain.SaleStateOpen {
 		return 0, false
 	}

@@ -114,23 +114,14 @@ func (w *withdrawn) by() string {
 	return "recorder"
 }
 
-// openWithdrawals reads the withdrawals of an entry. They were written by a gate of
-// this program: one that cannot be read stops the lane.
+func (w *withdrawn) check() error {
+	ask := Withdrawal{ID: w.ID, Place: domain.Place{Sale: w.Sale, Bucket: w.Bucket}, SKU: w.SKU, Quantity: w.Quantity}
+	return ask.Check(0)
+}
+
+// openWithdrawals reads the withdrawals of an entry.
 func openWithdrawals(body *EntryBody, id domain.EntryID) ([]taken, error) {
-	all := make([]taken, len(body.Withdrawals))
-	for i, raw := range body.Withdrawals {
-		w := &withdrawn{entry: id}
-		all[i] = w
-		w.entry.I = i + 1
-		if err := json.Unmarshal(raw, &w.JournalWithdrawal); err != nil {
-			return nil, fmt.Errorf("withdrawal %s: %w: %w", w.entry, errFrame, err)
-		}
-		ask := Withdrawal{ID: w.ID, Place: domain.Place{Sale: w.Sale, Bucket: w.Bucket}, SKU: w.SKU, Quantity: w.Quantity}
-		if err := ask.Check(0); err != nil {
-			return nil, fmt.Errorf("withdrawal %s: %w: %w", w.entry, errFrame, err)
-		}
-	}
-	return all, nil
+	return openTaken("withdrawal", body.Withdrawals, id, func(entry domain.EntryID) carried { return &withdrawn{entry: entry} })
 }
 
 // withdrawalID is the id of the event that decides a withdrawal: the log takes no id

@@ -21,6 +21,11 @@
 //     (1), store (1), lane (1), bucket (2), sale number (5), random (10), and the
 //     first 8 bytes of HMAC-SHA-256 over all of these and the buyer id. Numbers
 //     are big-endian.
+//   - A receipt of a refusal: 76 characters of base64url for 57 bytes: form (1), key
+//     number, code number, sale number (5), keyed hash of the buyer (8), time in
+//     microseconds (8), its bound in milliseconds (2), units left (4), hash of the item
+//     (2), quantity (1), bucket (2), epoch (5), next entry (5), and the first 12 bytes of
+//     HMAC-SHA-256 over all of these by a key derived for receipts. It is stored by buyers.
 //   - Lane and home bucket: the values in testdata/places.json.
 //   - An entry id: epoch-n, or epoch-n.i for a purchase in it.
 //   - A digest: SHA-1 in hexadecimal over the digest before and the body of the

@@ -102,9 +102,10 @@ type SalePreheated struct {
 	Bucket int    `json:"bucket"`
 }
 
-// SaleChecked says what a preheat found of a sale that waits for a confirmation:
-// everything the gate holds of it was compared with the log at a version of this
-// stream. It is written only where it changes whether the sale may be confirmed.
+// SaleChecked says what a preheat found: everything the gate holds of the sale was
+// compared with the log at a version of this stream. One that somebody asked for
+// always leaves it; those of the scheduler only where that changes whether the sale
+// may be confirmed.
 type SaleChecked struct {
 	SaleID      string `json:"sale_id"`
 	Version     int64  `json:"version"`

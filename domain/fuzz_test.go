@@ -2,10 +2,12 @@ package domain
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // FuzzDecodeAndFold: whatever bytes stand under whatever name, reading and
@@ -124,6 +126,31 @@ func FuzzParseStockStream(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string) {
 		if k, err := ParseStockStream(s); err == nil && k.Stream() != s {
 			t.Fatalf("%q is read as %+v, which is written %q", s, k, k.Stream())
+		}
+	})
+}
+
+// Of all texts only the one that we signed is a ticket, for its buyer and its sale alone.
+func FuzzParseTicket(f *testing.F) {
+	const sale, buyer = "28t5cy4t", "buyer-1"
+	ticket, err := NewTicket(testKeys(), sale, buyer, time.UnixMicro(1<<50))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(ticket, sale, buyer)
+	f.Add(ticket[:TicketLength-1]+"B", sale, buyer)
+	f.Add(ticket, "", sale+" "+buyer)
+	f.Add(strings.Repeat("_", TicketLength), sale, buyer)
+	f.Fuzz(func(t *testing.T, text, of, by string) {
+		if strings.ContainsRune(of+by, ' ') {
+			return // neither a sale's nor a buyer's id holds one
+		}
+		id, _, err := ParseTicket(testKeys(), of, by, text)
+		switch {
+		case err == nil && (text != ticket || of != sale || by != buyer || len(id) != 2*ticketMAC):
+			t.Fatalf("%q was never given to %q for %q, and is taken as %q", text, by, of, id)
+		case err != nil && !errors.Is(err, ErrBadTicket):
+			t.Fatalf("%q: got %v, want ErrBadTicket", text, err)
 		}
 	})
 }

@@ -100,7 +100,8 @@ func (m Money) MarshalJSON() ([]byte, error) {
 	if m.Minor < 0 || !validCurrency(m.Currency) {
 		return nil, fmt.Errorf("write money %s %q: want no sign and a currency of three capital letters", m.Amount(), m.Currency)
 	}
-	return json.Marshal(moneyForm{m.Amount(), m.Currency})
+	// Digits, a point and capital letters need no escaping.
+	return []byte(`{"amount":"` + m.Amount() + `","currency":"` + m.Currency + `"}`), nil
 }
 
 // UnmarshalJSON reads what MarshalJSON writes.

@@ -23,6 +23,8 @@ func (*SaleTallied) EventType() string     { return "sale.tallied" }
 func (*SaleMembersSet) EventType() string  { return "sale.members_set" }
 func (*SaleCleaned) EventType() string     { return "sale.cleaned" }
 func (*SwitchFlipped) EventType() string   { return "switch.flipped" }
+func (*LettersRetried) EventType() string  { return "letters.retried" }
+func (*LettersDropped) EventType() string  { return "letters.dropped" }
 func (*StockReleased) EventType() string   { return "stock.released" }
 func (*StockReserved) EventType() string   { return "stock.reserved" }
 func (*StockReturned) EventType() string   { return "stock.returned" }
@@ -55,6 +57,8 @@ var stored = newForms(
 	formOf[SaleMembersSet](),
 	formOf[SaleCleaned](),
 	formOf[SwitchFlipped](),
+	formOf[LettersRetried](),
+	formOf[LettersDropped](),
 	formOf[StockReleased](),
 	formOf[StockReserved](),
 	formOf[StockReturned](),

@@ -139,10 +139,13 @@ func ValidSKU(s string) bool {
 	return true
 }
 
+// MaxBuyer is the length of the longest buyer id.
+const MaxBuyer = 128
+
 // ValidBuyer tells whether s may name a buyer: 1 to 128 bytes of printable
 // ASCII without space.
 func ValidBuyer(s string) bool {
-	if len(s) == 0 || len(s) > 128 {
+	if len(s) == 0 || len(s) > MaxBuyer {
 		return false
 	}
 	for i := 0; i < len(s); i++ {

@@ -14,10 +14,12 @@ func (s Sale) MayOpen() bool { return s.Terms.AutoOpen || s.Confirmed }
 // may have been bought from. A pause does not undo it.
 func (s Sale) OpenAt(now time.Time) bool { return s.MayOpen() && !now.Before(s.Terms.OpensAt) }
 
-// Check notes what a preheat found, where that changes whether the sale may be
-// confirmed; nil otherwise, also of a sale that opens by itself.
-func (s Sale) Check(keys, differences int, by string) Event {
-	if s.Terms.AutoOpen || s.Closed || s.Cleaned || s.Checked == (differences == 0) {
+// Check notes what a preheat found that somebody asked for. One that the process
+// makes by itself, a routine, is noted only where it changes whether the sale may be
+// confirmed, so never of a sale that opens by itself; nil otherwise.
+func (s Sale) Check(keys, differences int, by string, routine bool) Event {
+	settled := s.Terms.AutoOpen || s.Closed || s.Checked == (differences == 0)
+	if s.Cleaned || routine && settled {
 		return nil
 	}
 	return &SaleChecked{SaleID: s.ID, Version: s.Version, Keys: keys, Differences: differences, By: by}

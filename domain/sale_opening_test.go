@@ -63,17 +63,35 @@ func TestAChangeOfWhatWasCheckedTakesCheckAndConfirmationBack(t *testing.T) {
 	}
 }
 
-func TestACheckIsNotedOnlyWhereItChangesSomething(t *testing.T) {
+func TestACheckIsNotedWhereSomebodyAskedForItOrItChangesSomething(t *testing.T) {
+	for name, c := range map[string]struct {
+		sale           Sale
+		differences    int
+		asked, routine bool // whether there is an event
+	}{
+		"clean":               {waiting(), 0, true, true},
+		"clean again":         {waiting(&SaleChecked{}), 0, true, false},
+		"differs":             {waiting(), 1, true, false},
+		"differs after clean": {waiting(&SaleChecked{}), 1, true, true},
+		"opens by itself":     {saleOf(), 0, true, false},
+		"closed":              {waiting(&SaleClosed{}), 0, true, false},
+		"cleaned up":          {waiting(&SaleClosed{}, &SaleCleaned{}), 0, false, false},
+	} {
+		for routine, want := range map[bool]bool{false: c.asked, true: c.routine} {
+			got := c.sale.Check(3, c.differences, "a", routine)
+			checked, _ := got.(*SaleChecked)
+			if (got != nil) != want || want && (checked.Keys != 3 || checked.Differences != c.differences || checked.By != "a" || checked.Version != c.sale.Version) {
+				t.Errorf("%s, routine %v: got %+v; want an event: %v", name, routine, got, want)
+			}
+		}
+	}
+}
+
+func TestAConfirmationIsNotedOnlyWhereItChangesSomething(t *testing.T) {
 	for name, c := range map[string]struct {
 		got   Event
 		event bool
 	}{
-		"clean":                 {waiting().Check(3, 0, "a"), true},
-		"clean again":           {waiting(&SaleChecked{}).Check(3, 0, "a"), false},
-		"differs":               {waiting().Check(3, 1, "a"), false},
-		"differs after clean":   {waiting(&SaleChecked{}).Check(3, 1, "a"), true},
-		"opens by itself":       {saleOf().Check(3, 0, "a"), false},
-		"closed":                {waiting(&SaleClosed{}).Check(3, 0, "a"), false},
 		"confirm":               {waiting(&SaleChecked{}).Confirm("n", "a"), true},
 		"confirm again":         {waiting(&SaleConfirmed{}).Confirm("n", "a"), false},
 		"confirm what needs it": {saleOf().Confirm("n", "a"), false},

@@ -95,11 +95,19 @@ func validateTiers(tiers []string) []FieldError {
 	return bad
 }
 
-const badTitle = "want 1 to 200 characters, not all of them blank"
+const badTitle = "want 1 to 200 characters, not all of them blank, and none that controls how text is shown"
 
-// validTitle counts characters: a title of 汉字 may be as long as any other.
+// validTitle counts characters: a title of 汉字 may be as long as any other. What steers a
+// terminal, ends a line or turns the direction of what follows could show as something
+// that nobody wrote, to operators and to buyers.
 func validTitle(title string) bool {
-	return utf8.RuneCountInString(title) <= MaxTitle && strings.TrimSpace(title) != ""
+	return utf8.RuneCountInString(title) <= MaxTitle && strings.TrimSpace(title) != "" && !strings.ContainsFunc(title, steersText)
+}
+
+// steersText tells whether a character is shown as none: it controls, ends a line or
+// paragraph, or sets the direction of others (Unicode's embeddings, overrides, isolates).
+func steersText(r rune) bool {
+	return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || (r >= '\u202a' && r <= '\u202e') || (r >= '\u2066' && r <= '\u2069')
 }
 
 const badTime = "want a year up to 9999 and an offset below 24 hours"

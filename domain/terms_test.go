@@ -176,3 +176,16 @@ func TestATitleIsCountedInCharactersAndIsNotBlank(t *testing.T) {
 		}
 	}
 }
+
+func TestATitleHoldsNothingThatSteersWhatIsShown(t *testing.T) {
+	for title, ok := range map[string]bool{
+		"Phone 手机 é 👨‍👩‍👧 \u200eשלום": true, "Phone\u202egpj.exe": false, "\u2066Phone": false, "Phone\nFree": false, "Phone\x1b[2J": false, "Phone\u2028": false,
+		"Phone\x7f": false, "Phone\u0085": false, "Phone\tX": false,
+	} {
+		terms := goodTerms()
+		terms.Title, terms.Items[0].Title = title, title
+		if bad := ValidateTerms(terms); (len(bad) == 0) != ok || !ok && len(bad) != 2 {
+			t.Errorf("%q: got %v, want that it is taken: %t", title, bad, ok)
+		}
+	}
+}

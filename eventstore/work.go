@@ -76,6 +76,10 @@ const AnyVersion int64 = -1
 // stood under their keys (a claim: sale, buyer, ordinal; one without an order takes
 // away what stood there). A Guard's Version is
 // set by the store to the version its stream has after the group.
+//
+// Where all events of a group stand already, so do the guards and claims that were
+// stored with them, and they are left as they are. Its cursors are stored: that the
+// events are recorded is all that a cursor says.
 type Group struct {
 	Appends []Append
 	Guards  []Guard
@@ -120,7 +124,8 @@ const (
 	Nothing Outcome = iota
 	// Stored for the first time.
 	Stored
-	// AlreadyThere: the same event ids stand at those versions already.
+	// AlreadyThere: the same event ids stand at those versions already. Nothing was
+	// stored but the group's cursors.
 	AlreadyThere
 	// Conflict: a stream had moved past its expected version, or the event of an
 	// append at any version stands in another stream.

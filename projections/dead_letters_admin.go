@@ -21,6 +21,8 @@ from dead_letters
 where store = $1 and ($2 = '' or projection = $2) and ($3 = '' or sequence = $3)
 group by projection, version, shard, sequence order by projection, version, min(position), sequence`
 
+	listFirstSequences = listDeadSequences + ` limit $4`
+
 	showLetters = `
 select projection, version, store, shard, sequence, position, hash, type, state, reason, tries, parked_at, note, dropped_at
 from dead_letters
@@ -68,7 +70,15 @@ type DeadLetters struct {
 // List sums up what is set aside by sequence, of one projection and sequence or,
 // where they are "", of all.
 func (d DeadLetters) List(ctx context.Context, projection, sequence string) ([]DeadSequence, error) {
-	rows, err := d.DB.Query(ctx, listDeadSequences, d.Source.Store, projection, sequence)
+	return collectSequences(d.DB.Query(ctx, listDeadSequences, d.Source.Store, projection, sequence))
+}
+
+// First is List, but no more than so many of them.
+func (d DeadLetters) First(ctx context.Context, projection, sequence string, most int) ([]DeadSequence, error) {
+	return collectSequences(d.DB.Query(ctx, listFirstSequences, d.Source.Store, projection, sequence, most))
+}
+
+func collectSequences(rows pgx.Rows, err error) ([]DeadSequence, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list dead letters: %w", err)
 	}

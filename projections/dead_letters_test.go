@@ -67,6 +67,10 @@ func TestB39OneUnreadableEventAmongAThousandIsParkedAndTheOthersAreApplied(t *te
 			t.Errorf("%s shows %+v, error %v, want one letter after 3 tries of the batch and one alone", name, letters, err)
 		}
 	}
+	every := h.parked("")
+	if some, err := h.letters(nil).First(h.ctx(), "", "", 1); err != nil || len(every) < 2 || len(some) != 1 || some[0].Projection != every[0].Projection {
+		t.Errorf("got %v, %v as the first of %v", some, err, every)
+	}
 	if all := h.parked("stock_log"); len(all) != 0 {
 		t.Errorf("stock_log set aside %+v, want nothing: it does not read orders", all)
 	}

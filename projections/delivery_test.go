@@ -54,6 +54,30 @@ func TestBatchesInOrderNeedNoHealing(t *testing.T) {
 	h.sameAsQuietReplay()
 }
 
+// On a new database a bus that is quick has something before the checkpoints are made.
+func TestABatchThatComesBeforeTheCheckpointsIsLeftToTheStore(t *testing.T) {
+	h := newHouse(t)
+	h.release(1000)
+	h.live(20)
+	p, err := projections.NewProjector(h.pool, h.source(), projections.All(), quick())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, shard := range shardsOf(h.records(), 1000) {
+		for _, b := range shard {
+			deliver(h.ctx(), p, b)
+		}
+	}
+	for _, s := range p.Stats() {
+		if s.Faults != 0 {
+			t.Errorf("%s shard %d saw %d faults (%s), want none", s.Projection, s.Shard, s.Faults, s.Fault)
+		}
+	}
+	h.run(p)
+	h.settle(projections.All())
+	h.sameAsQuietReplay()
+}
+
 // A bus that loses, doubles, delays and swaps, while the log grows.
 func TestWhateverTheBusDoesEveryRecordIsAppliedOnce(t *testing.T) {
 	h := newHouse(t)

@@ -3,6 +3,7 @@ package projections_test
 import (
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -87,16 +88,17 @@ func crashAtEachEvent(t *testing.T, c crashPoint) {
 		}
 		return nil
 	}}
-	h.projector(projections.All(), quick()) // prepares
 	crashes := 0
 	for i := range records {
 		// First order_view (or stock_log) dies; in the next process what follows it.
 		for attempt := range int64(3) {
+			pass.Store(math.MaxInt64) // a process starts unharmed
+			next := process{h, h.projectorOn(db, projections.All(), quick())}
+			before := h.dump()
 			if pass.Store(attempt); c.afterCommit {
 				pass.Store(0) // what came before stands already
 			}
-			before := h.dump()
-			h.nextProcess(db).deliverLast(records[:i+1])
+			next.deliverLast(records[:i+1])
 			if pass.Load() >= 0 {
 				continue
 			}
@@ -129,15 +131,6 @@ func folded(records []eventstore.Record) int {
 type process struct {
 	h *house
 	p *projections.Projector
-}
-
-func (h *house) nextProcess(db projections.DB) process {
-	h.t.Helper()
-	p, err := projections.NewProjector(db, h.source(), projections.All(), quick())
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	return process{h, p}
 }
 
 // deliverLast delivers the batch of the last record, until the process crashes.

@@ -1,16 +1,13 @@
 package projections
 
 import (
-	"context"
 	"sync"
-	"time"
+
+	"seckill/eventstore"
 )
 
-// fullPause is how long Wait waits when the hub has no place left.
-const fullPause = 250 * time.Millisecond
-
-// Hub wakes who waits for a change of an order. It only knows changes applied
-// by this process, so waiting is a hint that saves polling, never a promise:
+// Hub wakes who waits for a change of an order. It only knows changes recorded or
+// applied by this process, so waiting is a hint that saves polling, never a promise:
 // who waits looks again after a while, whatever happens.
 type Hub struct {
 	max int
@@ -29,22 +26,6 @@ type watched struct {
 // NewHub gives a hub that remembers at most max orders that are waited for.
 func NewHub(max int) *Hub {
 	return &Hub{max: max, waiting: map[string]*watched{}, moved: make(chan struct{})}
-}
-
-// Wait returns after the next change of an order, when ctx ends, or, where too
-// many are waited for, after a quarter of a second.
-func (h *Hub) Wait(ctx context.Context, order string) {
-	changed, stop, ok := h.Watch(order)
-	defer stop()
-	if !ok {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, fullPause)
-		defer cancel()
-	}
-	select {
-	case <-changed:
-	case <-ctx.Done():
-	}
 }
 
 // Watch gives a channel that is closed after the next change of an order. Watch
@@ -74,15 +55,33 @@ func (h *Hub) leave(order string, w *watched) {
 	}
 }
 
+// Stored wakes who waits for an order of which this process has stored an event: the
+// log has it then, the view may not have it yet.
+func (h *Hub) Stored(records []eventstore.Record) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.waiting) == 0 {
+		return
+	}
+	for i := range records {
+		h.wake(records[i].OrderID)
+	}
+}
+
+// wake wakes who waits for an order. The caller holds the lock.
+func (h *Hub) wake(order string) {
+	if w := h.waiting[order]; w != nil {
+		close(w.changed)
+		delete(h.waiting, order)
+	}
+}
+
 // committed wakes who waits for these orders, and who waits for progress.
 func (h *Hub) committed(orders []string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, order := range orders {
-		if w := h.waiting[order]; w != nil {
-			close(w.changed)
-			delete(h.waiting, order)
-		}
+		h.wake(order)
 	}
 	close(h.moved)
 	h.moved = make(chan struct{})

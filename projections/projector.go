@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"seckill/eventstore"
@@ -46,6 +47,9 @@ type Options struct {
 	MaxParked int
 	// Alarm is called with AlarmParked when a sequence is set aside. Optional.
 	Alarm func(kind string)
+	// OnApplied, if set, is called with the records of each batch that was committed, and
+	// when it began. It must not block.
+	OnApplied func(ctx context.Context, projection string, records []eventstore.Record, began time.Time)
 	// Doubt: batches come from a broker that outlives this process and perhaps the
 	// log they were cut from. Each is compared with the log before it is applied.
 	Doubt bool
@@ -123,6 +127,8 @@ type Projector struct {
 	hub     *Hub
 	runners []*Runner
 	slots   chan struct{}
+	// prepared: the checkpoints stand. Before, the bus finds nothing to move.
+	prepared atomic.Bool
 }
 
 // NewProjector makes a projector; Run runs it. It refuses options that do not
@@ -178,6 +184,7 @@ func (p *Projector) Prepare(ctx context.Context) error {
 			return fmt.Errorf("prepare the projection %s: %w", r.projection.Name, err)
 		}
 	}
+	p.prepared.Store(true)
 	return other
 }
 

@@ -47,8 +47,9 @@ func (r *Runner) Projection() string { return r.projection.Name }
 func (r *Runner) Shard() int { return r.row.shard }
 
 // Deliver applies a batch of the bus. What is covered is skipped; what shows a
-// gap, comes while the shard is stopped or cannot be applied is left to the
-// store, which is read at once. It returns when the batch is applied or left.
+// gap, comes before the checkpoints are made or while the shard is stopped, or
+// cannot be applied is left to the store, which is read at once. It returns when
+// the batch is applied or left.
 func (r *Runner) Deliver(ctx context.Context, b eventstore.Batch) {
 	if b.Store != r.row.store || b.Shards != r.p.options.Shards || b.Shard != r.row.shard {
 		r.state.misdirect(r, b)
@@ -57,7 +58,7 @@ func (r *Runner) Deliver(ctx context.Context, b eventstore.Batch) {
 	if r.paused() {
 		return // read from the store afterwards
 	}
-	if r.state.failing() {
+	if !r.p.prepared.Load() || r.state.failing() {
 		r.leave(b)
 		return
 	}
@@ -237,6 +238,7 @@ func (r *Runner) attempt(ctx context.Context, b eventstore.Batch) error {
 // step writes what follows r.at; false when somebody else has moved the
 // checkpoint or set sequences aside: then it must be learned again.
 func (r *Runner) step(ctx context.Context, b eventstore.Batch) (bool, error) {
+	began := time.Now()
 	keep, late := r.parked.split(&r.projection, b.Records)
 	facts, err := r.projection.facts(keep, r.decoder, r.readers)
 	if err != nil {
@@ -258,6 +260,9 @@ func (r *Runner) step(ctx context.Context, b eventstore.Batch) (bool, error) {
 	if done {
 		r.state.moved(r.at, len(facts))
 		r.p.hub.committed(c.orders())
+		if r.p.options.OnApplied != nil && len(facts) > 0 {
+			r.p.options.OnApplied(ctx, r.projection.Name, keep, began)
+		}
 	}
 	return done, nil
 }

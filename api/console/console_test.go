@@ -5,25 +5,32 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
+	"seckill/api"
 	"seckill/api/console"
+	"seckill/commands"
 	"seckill/domain"
 )
 
 func texts(t *testing.T) map[string]map[string]string {
 	t.Helper()
-	raw, err := os.ReadFile("static/messages.js")
-	if err != nil {
-		t.Fatal(err)
-	}
-	body := strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(string(raw)), "export default "), ";")
-	var all map[string]map[string]string
-	if err := json.Unmarshal([]byte(body), &all); err != nil {
-		t.Fatalf("messages.js is a module over one JSON object: %v", err)
+	all := map[string]map[string]string{}
+	for _, language := range []string{"en", "zh"} {
+		raw, err := os.ReadFile("static/" + language + ".js")
+		if err != nil {
+			t.Fatal(err)
+		}
+		body := strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(string(raw)), "export default "), ";")
+		said := map[string]string{}
+		if err := json.Unmarshal([]byte(body), &said); err != nil {
+			t.Fatalf("%s.js is a module over one JSON object: %v", language, err)
+		}
+		all[language] = said
 	}
 	return all
 }
@@ -103,7 +110,37 @@ func TestEverySwitchStateAndReasonHasItsText(t *testing.T) {
 	for _, state := range []string{"busy", "lost", "absent", "other"} {
 		need("away."+state, "away."+state+".never")
 	}
+	for _, field := range jsonFields(api.OverviewPerSecond{}) {
+		need("outcome." + field)
+	}
+	for _, tile := range []string{"purchases", "gate", "stock", "backlog", "redis", "postgres", "runtime", "drift"} {
+		need("tile." + tile)
+	}
+	for _, kind := range []domain.Event{
+		&domain.OrderPlaced{}, &domain.OrderRejected{}, &domain.OrderPaid{}, &domain.OrderCancelled{}, &domain.OrderExpired{}, &domain.OrderRefundDue{},
+		&domain.StockReserved{}, &domain.StockReturned{}, &domain.StockRefused{}, &domain.StockWrittenOff{},
+	} {
+		need("step." + kind.EventType())
+	}
+	for _, kind := range commands.FindingKinds() {
+		need("finding." + kind)
+	}
+	pools, _ := reflect.TypeFor[api.OverviewPool]().FieldByName("Pool")
+	for pool := range strings.SplitSeq(pools.Tag.Get("enum"), ",") {
+		need("pool." + pool)
+	}
+	need("tile.state.good", "tile.state.warn", "tile.state.bad", "tile.state.unknown", "five.unit.entries", "five.unit.events", "stage.journal", "stage.relay")
 	need("fresh.wait", "fresh.live", "fresh.late", "fresh.out", "sum.wait", "sum.none", "sum.on", "denied.401", "denied.403")
+}
+
+// jsonFields names the fields of a struct as JSON does.
+func jsonFields(of any) []string {
+	var names []string
+	for _, f := range reflect.VisibleFields(reflect.TypeOf(of)) {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		names = append(names, name)
+	}
+	return names
 }
 
 // The policy would stop it, but only in a browser that knows trusted types.
@@ -117,6 +154,26 @@ func TestNoModuleMakesMarkupOfText(t *testing.T) {
 		file, _ := page.Assets().File(name)
 		if found := bad.Find(file.Body); found != nil {
 			t.Errorf("%s has %s", name, found)
+		}
+	}
+}
+
+// TestWhatIsWaitedForIsSaidAsTheCommandLineSaysIt: the texts of the console are those of
+// the list, and what holds nobody up is not shown.
+func TestWhatIsWaitedForIsSaidAsTheCommandLineSaysIt(t *testing.T) {
+	source, err := os.ReadFile("../../infra/stacks/kinds.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds := regexp.MustCompile(`\{Name: "(\w+)", Says: "([^"]+)"(, Idle: true)?`).FindAllStringSubmatch(string(source), -1)
+	if len(kinds) < 20 {
+		t.Fatalf("found %d kinds", len(kinds))
+	}
+	en := texts(t)["en"]
+	for _, kind := range kinds {
+		name, says, idle := kind[1], kind[2], kind[3] != ""
+		if got := en["wait."+name]; !idle && got != says || idle && got != "" {
+			t.Errorf("%s: the console says %q, the list %q (idle: %v)", name, got, says, idle)
 		}
 	}
 }

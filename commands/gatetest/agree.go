@@ -16,29 +16,67 @@ import (
 // must hold what the log says.
 func Agree(t *testing.T, first, second Maker) {
 	rapid.Check(t, func(rt *rapid.T) {
-		tb := &scope{TB: t, rt: rt}
-		defer tb.end()
-		a, b := first(tb), second(tb)
-		run := &walk{rt: rt, Stage: NewStage(tb, joined(tb, a, b))}
-		run.start()
-		for range 40 + run.pick("steps", 64) {
-			run.step()
+		pick := func(label string, n int) int {
+			// Each about as often (n up to 64): the ranges of rapid prefer small numbers, and
+			// a walk of small numbers goes nowhere.
+			bits := 0
+			for _, b := range rapid.SliceOfN(rapid.Bool(), 12, 12).Draw(rt, label) {
+				bits *= 2
+				if b {
+					bits++
+				}
+			}
+			return bits % n
 		}
-		run.finish()
+		walked(&scope{TB: t, to: rt}, pick, 40+pick("steps", 64), first, second)
 	})
+}
+
+// AgreeOn is Agree on the operations that an input stands for, a byte for each choice:
+// for a fuzzer, which learns what a byte does.
+func AgreeOn(t *testing.T, input []byte, first, second Maker) {
+	const most = 60
+	at := 0
+	next := func(_ string, n int) int {
+		if at == len(input) {
+			return 0
+		}
+		at++
+		return int(input[at-1]) % n
+	}
+	walked(&scope{TB: t, to: t}, next, min(len(input)/4, most), first, second)
+}
+
+// walked is one run of so many steps.
+func walked(tb *scope, pick func(string, int) int, steps int, first, second Maker) {
+	defer tb.end()
+	a, b := first(tb), second(tb)
+	run := &walk{draw: pick, Stage: NewStage(tb, joined(tb, a, b))}
+	run.start()
+	for range steps {
+		run.step()
+	}
+	run.finish()
 }
 
 // scope is a testing.TB whose end is the end of one random run.
 type scope struct {
 	testing.TB
-	rt       *rapid.T
+	to       failing
 	cleanups []func()
 }
 
+// failing is what a run tells that it failed.
+type failing interface {
+	Fatalf(text string, a ...any)
+	Fatal(a ...any)
+	Errorf(text string, a ...any)
+}
+
 func (s *scope) Cleanup(f func())             { s.cleanups = append(s.cleanups, f) }
-func (s *scope) Fatalf(text string, a ...any) { s.rt.Fatalf(text, a...) }
-func (s *scope) Fatal(a ...any)               { s.rt.Fatal(a...) }
-func (s *scope) Errorf(text string, a ...any) { s.rt.Errorf(text, a...) }
+func (s *scope) Fatalf(text string, a ...any) { s.to.Fatalf(text, a...) }
+func (s *scope) Fatal(a ...any)               { s.to.Fatal(a...) }
+func (s *scope) Errorf(text string, a ...any) { s.to.Errorf(text, a...) }
 
 func (s *scope) end() {
 	for i := len(s.cleanups) - 1; i >= 0; i-- {
@@ -67,25 +105,15 @@ func joined(tb testing.TB, a, b Subject) Subject {
 // walk is one random run.
 type walk struct {
 	*Stage
-	rt    *rapid.T
+	draw  func(label string, n int) int
 	asked []commands.Reservation
 	back  func(testing.TB)
 	token int
 	terms domain.SaleTerms
 }
 
-// pick gives 0 to n-1, each about as often (n up to 64): the ranges of rapid
-// prefer small numbers, and a walk of small numbers goes nowhere.
-func (w *walk) pick(label string, n int) int {
-	bits := 0
-	for _, b := range rapid.SliceOfN(rapid.Bool(), 12, 12).Draw(w.rt, label) {
-		bits *= 2
-		if b {
-			bits++
-		}
-	}
-	return bits % n
-}
+// pick gives 0 to n-1.
+func (w *walk) pick(label string, n int) int { return w.draw(label, n) }
 
 // oneOf gives one of all.
 func oneOf[T any](w *walk, label string, all ...T) T { return all[w.pick(label, len(all))] }

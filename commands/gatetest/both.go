@@ -80,10 +80,13 @@ func (o *both) Reserve(ctx context.Context, r commands.Reservation) (commands.Ve
 }
 
 // SoldOut says so where one of the two says so.
-func (o *both) SoldOut(ctx context.Context, r commands.Reservation) (bool, error) {
+func (o *both) SoldOut(ctx context.Context, r commands.Reservation) (commands.Shortage, error) {
 	a, err1 := o.a.SoldOut(ctx, r)
 	b, err2 := o.b.SoldOut(ctx, r)
-	return a || b, errors.Join(err1, err2)
+	if b.Sold {
+		a = b
+	}
+	return a, errors.Join(err1, err2)
 }
 
 func (o *both) Time(ctx context.Context) (time.Time, error) { return o.a.Time(ctx) }

@@ -1,9 +1,7 @@
 package gatetest
 
 import (
-	"encoding/json"
 	"fmt"
-	"sync"
 	"testing"
 
 	"seckill/commands"
@@ -42,18 +40,12 @@ func (s *Stage) Move(from, to *Show, id string, quantity int64, want commands.Wi
 // were decided already none.
 func (s *Stage) recordMoves(id domain.EntryID, body *commands.EntryBody) {
 	s.tb.Helper()
-	for i, raw := range body.Moves {
-		var m commands.JournalMove
-		if err := json.Unmarshal(raw, &m); err != nil || body.Form != commands.MoveForm {
-			s.tb.Fatalf("move %s.%d: %v in %s of form %d", id, i+1, err, raw, body.Form)
-		}
-		if s.decided[m.ID] {
-			continue
-		}
-		s.decided[m.ID] = true
-		id.I = i + 1
+	if len(body.Moves) > 0 && body.Form != commands.MoveForm {
+		s.tb.Fatalf("entry %s carries moves in form %d", id, body.Form)
+	}
+	for entry, m := range eachTaken(s, body.Moves, id, func(m commands.JournalMove) string { return m.ID }) {
 		place := domain.Place{Store: 1, Sale: m.Sale, Bucket: m.Bucket}
-		s.Append(&Show{Place: place}, &domain.StockMovedOut{SaleID: m.Sale, SKU: m.SKU, Bucket: m.Bucket, MoveID: m.ID, To: m.To, Quantity: m.Quantity, Entry: id.String()})
+		s.Append(&Show{Place: place}, &domain.StockMovedOut{SaleID: m.Sale, SKU: m.SKU, Bucket: m.Bucket, MoveID: m.ID, To: m.To, Quantity: m.Quantity, Entry: entry})
 		place.Bucket = m.To
 		s.Append(&Show{Place: place}, &domain.StockMovedIn{SaleID: m.Sale, SKU: m.SKU, Bucket: m.To, MoveID: m.ID, From: m.Bucket, Quantity: m.Quantity})
 	}
@@ -116,43 +108,18 @@ func testMove(t *testing.T, maker Maker) {
 func testMoveRace(t *testing.T, maker Maker) {
 	s := NewStage(t, maker(t))
 	a, b := s.openTwo(40, 3)
-	asks := make([]commands.Reservation, 60)
-	for i := range asks {
-		asks[i] = s.Ask(a, buyer(i), 1)
-	}
-	var all sync.WaitGroup
-	for i, r := range asks {
-		all.Go(func() {
-			if _, err := s.Subject.Reserve(s.ctx, r); err != nil {
-				t.Errorf("reserve: %v", err)
-			}
-		})
-		if i%4 != 0 {
-			continue
-		}
-		all.Go(func() {
-			m := commands.Move{ID: fmt.Sprintf("m%d", i/8), Place: a.Place, To: 1, SKU: "A", Quantity: 2} // each id twice
-			if _, err := s.Subject.Move(s.ctx, m); err != nil {
-				t.Errorf("move: %v", err)
-			}
-		})
-	}
-	all.Wait()
+	raceBuyers(t, s, a, func(i int) error {
+		_, err := s.Subject.Move(s.ctx, commands.Move{ID: fmt.Sprintf("m%d", i/8), Place: a.Place, To: 1, SKU: "A", Quantity: 2}) // each id twice
+		return err
+	})
 	s.Record(a)
 	s.Catchup(a)
 	s.Catchup(b)
 	var sum, bought int64
 	for _, show := range []*Show{a, b} {
-		events, _ := s.events(show, "A")
-		account := domain.Account{}
-		for _, e := range events {
-			account = account.Fold(e.Event)
-			if r, ok := e.Event.(*domain.StockReserved); ok {
-				bought += r.Quantity
-			}
-		}
+		account, sold := s.account(show)
 		s.WantLeft(show, "A", account.Left())
-		sum += account.Left()
+		sum, bought = sum+account.Left(), bought+sold
 	}
 	if sum+bought != 43 {
 		t.Errorf("got %d left and %d bought, want 43 in all", sum, bought)

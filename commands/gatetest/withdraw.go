@@ -1,9 +1,7 @@
 package gatetest
 
 import (
-	"encoding/json"
 	"fmt"
-	"sync"
 	"testing"
 
 	"seckill/commands"
@@ -24,17 +22,8 @@ func (s *Stage) Withdraw(show *Show, id string, quantity int64, want commands.Wi
 // decided already not.
 func (s *Stage) recordWithdrawals(id domain.EntryID, body *commands.EntryBody) {
 	s.tb.Helper()
-	for i, raw := range body.Withdrawals {
-		var w commands.JournalWithdrawal
-		if err := json.Unmarshal(raw, &w); err != nil {
-			s.tb.Fatalf("withdrawal %s.%d: %v in %s", id, i+1, err, raw)
-		}
-		if s.decided[w.ID] {
-			continue
-		}
-		s.decided[w.ID] = true
-		id.I = i + 1
-		s.Append(s.show(w.Sale), &domain.StockWithdrawn{SaleID: w.Sale, SKU: w.SKU, Bucket: w.Bucket, WithdrawID: w.ID, Quantity: w.Quantity, Entry: id.String(), By: w.By})
+	for entry, w := range eachTaken(s, body.Withdrawals, id, func(w commands.JournalWithdrawal) string { return w.ID }) {
+		s.Append(s.show(w.Sale), &domain.StockWithdrawn{SaleID: w.Sale, SKU: w.SKU, Bucket: w.Bucket, WithdrawID: w.ID, Quantity: w.Quantity, Entry: entry, By: w.By})
 	}
 }
 
@@ -105,34 +94,12 @@ func testWithdraw(t *testing.T, maker Maker) {
 	t.Run("withdrawals and purchases at once take no more than there is", func(t *testing.T) {
 		s := NewStage(t, maker(t))
 		show := s.Open(nil, 40)
-		asks := make([]commands.Reservation, 60)
-		for i := range asks {
-			asks[i] = s.Ask(show, buyer(i), 1)
-		}
-		var all sync.WaitGroup
-		for i, r := range asks {
-			all.Go(func() {
-				if _, err := s.Subject.Reserve(s.ctx, r); err != nil {
-					t.Errorf("reserve: %v", err)
-				}
-			})
-			if i%4 != 0 {
-				continue
-			}
-			all.Go(func() {
-				w := commands.Withdrawal{ID: fmt.Sprintf("w%d", i/8), Place: show.Place, SKU: "A", Quantity: 2} // each id twice
-				if _, err := s.Subject.Withdraw(s.ctx, w); err != nil {
-					t.Errorf("withdraw: %v", err)
-				}
-			})
-		}
-		all.Wait()
+		raceBuyers(t, s, show, func(i int) error {
+			_, err := s.Subject.Withdraw(s.ctx, commands.Withdrawal{ID: fmt.Sprintf("w%d", i/8), Place: show.Place, SKU: "A", Quantity: 2}) // each id twice
+			return err
+		})
 		s.Record(show)
-		events, _ := s.events(show, "A")
-		account := domain.Account{}
-		for _, e := range events {
-			account = account.Fold(e.Event)
-		}
+		account, _ := s.account(show)
 		s.Catchup(show)
 		s.WantLeft(show, "A", account.Left())
 		if account.Left() != 0 || account.Reserved != 40 {

@@ -16,21 +16,15 @@ import (
 	"seckill/eventstore"
 	"seckill/eventstore/archive"
 	"seckill/eventstore/seal"
+	"seckill/infra/testenv"
 )
 
 // verifier runs docs/verify_archive.py or docs/verify_proof.py with a folder of
 // seals and files.
 func verifier(t *testing.T, kind string, args ...string) (code int, out string) {
 	t.Helper()
-	for _, program := range []string{"python3", "openssl"} {
-		if _, err := exec.LookPath(program); err != nil {
-			if os.Getenv("CI") != "" {
-				t.Fatalf("%s is missing", program)
-			}
-			t.Skipf("%s is missing", program)
-		}
-	}
-	cmd := exec.CommandContext(t.Context(), "python3", append([]string{"../../docs/verify_" + kind + ".py"}, args...)...)
+	testenv.Program(t, "openssl", "openssl")
+	cmd := exec.CommandContext(t.Context(), testenv.Program(t, "python3", "python3"), append([]string{"../../docs/verify_" + kind + ".py"}, args...)...)
 	text, err := cmd.CombinedOutput()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {

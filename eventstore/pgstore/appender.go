@@ -13,7 +13,8 @@ import (
 )
 
 // appendLoop is the one writer of this process: whatever works are waiting
-// become a batch, with no timer; while one batch is on its way the next gathers.
+// become a batch, with no timer; while one batch is on its way the next gathers, and
+// those it answered are let run before that next one is taken.
 func (s *Store) appendLoop() {
 	for {
 		batch := s.queue.take(s.opts.MaxBatch)
@@ -21,6 +22,9 @@ func (s *Store) appendLoop() {
 			return
 		}
 		s.runBatch(batch)
+		if len(batch) > 1 {
+			s.queue.gather(len(batch))
+		}
 	}
 }
 
@@ -29,10 +33,10 @@ func (s *Store) runBatch(batch []*pending) {
 	started, pause := time.Now(), 10*time.Millisecond
 	for tries := 1; ; tries++ {
 		began := time.Now()
-		p, err := s.attempt(batch)
+		ps, err := s.attempt(batch)
 		switch {
 		case err == nil:
-			s.deliver(batch, p, BatchStats{Works: len(batch), Events: len(p.records), Locked: time.Since(began), Tries: tries})
+			s.deliver(batch, ps, BatchStats{Works: len(batch), Locked: time.Since(began), Tries: tries})
 			return
 		case errors.Is(err, errNotCommitted):
 			// Finding out may have taken longer than patience.
@@ -72,79 +76,24 @@ func fail(batch []*pending, err error) {
 
 // deliver tells the observers first, so that what a submitter does next finds
 // them told.
-func (s *Store) deliver(batch []*pending, p *plan, stats BatchStats) {
-	if !p.empty() {
-		s.tidy.note(p)
-		if len(p.records) > 0 {
-			s.opts.OnStored(p.records)
+func (s *Store) deliver(batch []*pending, ps plans, stats BatchStats) {
+	if !ps.empty() {
+		for _, p := range ps {
+			s.tidy.note(p)
+			stats.Events += len(p.records)
+			if len(p.records) > 0 {
+				s.opts.OnStored(p.records)
+			}
 		}
 		s.opts.OnBatch(stats)
 	}
-	for i, item := range batch {
-		res := p.results[i]
-		item.panic = res.panic
-		item.finish(res.receipt, res.err)
-	}
-}
-
-// attempt is one transaction. A nil error means that everything in the plan
-// stands in the store; any other but ErrUnknown means that nothing of it does.
-func (s *Store) attempt(batch []*pending) (*plan, error) {
-	conn, err := s.acquire()
-	if err != nil {
-		return nil, err
-	}
-	defer s.release(conn)
-	p, err := s.plan(conn, batch)
-	if err != nil || p.empty() {
-		return p, err
-	}
-	if n := len(p.records); n > 0 {
-		if last := p.records[n-1].Position; last >= p.facts.head.partitionsEnd {
-			s.rollback(conn)
-			return s.makeRoom(batch, last)
+	for _, p := range ps {
+		for i, res := range p.results {
+			batch[i].panic = res.panic
+			batch[i].finish(res.receipt, res.err)
 		}
+		batch = batch[len(p.results):]
 	}
-	s.opts.Step(StepBeforeCommit)
-	if err := s.store(conn, p); err != nil {
-		return nil, err
-	}
-	s.opts.Step(StepAfterCommit)
-	return p, nil
-}
-
-// plan reads under the log lock and decides until no guess is left open.
-func (s *Store) plan(conn *pgxpool.Conn, batch []*pending) (*plan, error) {
-	ctx, cancel := context.WithTimeout(s.hard, s.opts.LockTimeout+s.opts.StatementTimeout)
-	defer cancel()
-	f := newFacts(batch)
-	if err := lockAndRead(ctx, conn, s.lockKey, s.seen, f); err != nil {
-		return nil, err
-	}
-	s.seen = f.head.mark.Number
-	s.partitionsEnd.Store(f.head.partitionsEnd)
-	s.opts.Step(StepLocked)
-	for {
-		p := makePlan(f, batch)
-		if p.asks.empty() {
-			return p, nil
-		}
-		wrong, err := answer(ctx, conn, f, p.asks)
-		if err != nil {
-			return nil, err
-		}
-		if !wrong {
-			return p, nil
-		}
-	}
-}
-
-// makeRoom makes the partition that was missing and tries once more.
-func (s *Store) makeRoom(batch []*pending, last int64) (*plan, error) {
-	if err := s.ensurePartitions(last); err != nil {
-		return nil, err
-	}
-	return s.attempt(batch)
 }
 
 func (s *Store) acquire() (*pgxpool.Conn, error) {

@@ -85,8 +85,14 @@ func inOneBatch(t testing.TB, s *pgstore.Store, works ...eventstore.Work) ([]eve
 }
 
 func TestWorksOfOneBatchSeeWhatEarlierOnesDecided(t *testing.T) {
+	t.Run("in one part", func(t *testing.T) { seeWhatEarlierOnesDecided(t, pgstore.Options{}) })
+	t.Run("a part each", func(t *testing.T) { seeWhatEarlierOnesDecided(t, inParts(pgstore.Options{})) })
+}
+
+func seeWhatEarlierOnesDecided(t *testing.T, opts pgstore.Options) {
 	var batches []pgstore.BatchStats
-	store := open(t, pgstore.Options{OnBatch: func(b pgstore.BatchStats) { batches = append(batches, b) }})
+	opts.OnBatch = func(b pgstore.BatchStats) { batches = append(batches, b) }
+	store := open(t, opts)
 	const stock = "stock-x"
 	errSoldOut := errors.New("sold out")
 	release := storetest.Always(&eventstore.Group{
@@ -130,7 +136,12 @@ func TestWorksOfOneBatchSeeWhatEarlierOnesDecided(t *testing.T) {
 }
 
 func TestADataErrorInABatchFailsOneWorkAndStoresItsNeighbours(t *testing.T) {
-	store := open(t, pgstore.Options{})
+	t.Run("in one part", func(t *testing.T) { failsOneWork(t, pgstore.Options{}) })
+	t.Run("a part each", func(t *testing.T) { failsOneWork(t, inParts(pgstore.Options{})) })
+}
+
+func failsOneWork(t *testing.T, opts pgstore.Options) {
+	store := open(t, opts)
 	bad := storetest.NewEvent("order.placed")
 	bad.OrderID = "a\x00b"
 	_, errs := inOneBatch(t, store, placed("order-a"),

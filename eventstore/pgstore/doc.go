@@ -4,15 +4,16 @@
 // group-committing appender that writes under it, reading in short statements,
 // making partitions ahead of need, and deleting old versions of hot streams.
 //
-// A batch is two round trips under the lock: begin, lock and read everything
+// A small batch is two round trips under the lock: begin, lock and read everything
 // the works look at; write each table once and commit. In between the works are
 // decided in memory, one after the other, each seeing what the earlier ones
-// decided. What a group touches beyond the needs of its work costs one more
+// decided. A large batch is decided and written in parts, so that the server writes
+// one while the next is decided; many rows are written by COPY; one commit ends it. What a group touches beyond the needs of its work costs one more
 // round trip for the batch, and so does a batch without events, which asks for
 // its transaction id.
 //
 // It promises what package eventstore promises, and about faults: before the
-// rows and the commit behind them are sent nothing is stored, nor when PostgreSQL
+// last rows and the commit behind them are sent nothing is stored, nor when PostgreSQL
 // refuses any of it, and the batch is tried again for a bounded time. When the
 // reply is lost the outcome is found out and never guessed: a new session takes
 // the log lock, so that the old transaction has ended, and looks whether the

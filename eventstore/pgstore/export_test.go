@@ -6,3 +6,6 @@ func (s *Store) Waiting() int {
 	defer s.queue.mu.Unlock()
 	return len(s.queue.works)
 }
+
+// FindQuery is the statement of a search and its arguments.
+var FindQuery = findQuery

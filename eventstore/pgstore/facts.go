@@ -1,6 +1,8 @@
 package pgstore
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -41,6 +43,8 @@ type facts struct {
 	ids map[uuid.UUID]place
 	// spans holds the records of a span, all of them or none.
 	spans map[span][]eventstore.Record
+	// taken are the plans that were taken over.
+	taken []*plan
 }
 
 // questions is what a plan had to guess: nothing of it was in the facts, and
@@ -82,4 +86,32 @@ func newFacts(batch []*pending) *facts {
 		}
 	}
 	return f
+}
+
+// take takes over what a plan has decided, as if it had been read.
+func (f *facts) take(p *plan) {
+	p.moved, p.guarded = make(map[string]int64), make(map[string]int64, len(p.guards))
+	for name := range p.streams {
+		if before := f.streams[name].Version; before > 0 {
+			p.moved[name] = before
+		}
+	}
+	for name := range p.guards {
+		p.guarded[name] = f.guards[name].Version
+	}
+	if n := len(p.records); n > 0 {
+		f.head.mark = p.records[n-1].Head()
+	}
+	maps.Copy(f.streams, p.streams)
+	maps.Copy(f.guards, p.guards)
+	maps.Copy(f.claims, p.merged)
+	maps.Copy(f.cursors, p.cursors)
+	f.taken = append(f.taken, p)
+	clear(f.spans) // what was not there may be now
+}
+
+// lacks tells whether a claim is known not to be there.
+func (f *facts) lacks(id claimID) bool {
+	list, known := f.claims[id.ClaimKey]
+	return known && !slices.ContainsFunc(list, func(c eventstore.Claim) bool { return c.Ordinal == id.ordinal })
 }

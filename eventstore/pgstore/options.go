@@ -13,6 +13,12 @@ type Options struct {
 	// MaxBatch bounds a batch by weight: each work counts one, and one more for
 	// each stream and claim key it needs. Default 4,000. A heavier work runs alone.
 	MaxBatch int
+	// MaxPart is the number of events at which a part of a batch ends: while the server
+	// writes one part, the next is decided. Default 256.
+	MaxPart int
+	// CopyFrom is from how many rows on a table of a part is written by COPY: that takes
+	// a round trip of its own, and spares the server the unpacking of arrays. Default 128.
+	CopyFrom int
 	// PartitionSize is the number of positions in a new partition; default
 	// 1,000,000, at least 100. The next partition is made when half is used.
 	PartitionSize int64
@@ -26,8 +32,8 @@ type Options struct {
 	StatementTimeout time.Duration
 	// CleanEvery is the pause between deletions of old versions; default 1 s.
 	CleanEvery time.Duration
-	// OnStored is called with each batch after its commit and before its works
-	// are answered, in order of position, on the appender's goroutine: it must
+	// OnStored is called with each part of a batch after the commit and before any of
+	// its works is answered, in order of position, on the appender's goroutine: it must
 	// not block. Optional.
 	OnStored func([]eventstore.Record)
 	// OnBatch is told how each batch went, like OnStored. Optional.
@@ -52,12 +58,14 @@ type BatchStats struct {
 // Points of a batch at which Options.Step is called.
 const (
 	StepLocked       = "append.locked"        // lock held, everything read
-	StepBeforeCommit = "append.before-commit" // lock held, everything decided, nothing sent
+	StepBeforeCommit = "append.before-commit" // lock held, everything decided, the last part not sent
 	StepAfterCommit  = "append.after-commit"  // committed, nobody told yet
 )
 
 func (o Options) withDefaults() Options {
 	setDefault(&o.MaxBatch, 4000)
+	setDefault(&o.MaxPart, 256)
+	setDefault(&o.CopyFrom, 128)
 	setDefault(&o.PartitionSize, 1_000_000)
 	setDefault(&o.RetryFor, 3*time.Second)
 	setDefault(&o.LockTimeout, 2*time.Second)
@@ -87,8 +95,8 @@ func setDefault[T int | int64 | time.Duration](v *T, otherwise T) {
 // Validate reports every setting that cannot work.
 func (o Options) Validate() error {
 	var errs []error
-	if o.MaxBatch < 0 {
-		errs = append(errs, errors.New("MaxBatch must not be negative"))
+	if o.MaxBatch < 0 || o.MaxPart < 0 || o.CopyFrom < 0 {
+		errs = append(errs, errors.New("MaxBatch, MaxPart and CopyFrom must not be negative"))
 	}
 	if o.PartitionSize != 0 && o.PartitionSize < 100 {
 		errs = append(errs, errors.New("PartitionSize must be at least 100"))

@@ -10,7 +10,6 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"seckill/eventstore"
 )
@@ -40,44 +39,25 @@ func isDataError(err error) bool {
 	return !noPartition && !ourNumbers
 }
 
-// store writes a plan and commits. A nil error means that all of it stands in
-// the store; any other but ErrUnknown means that nothing of it does.
-func (s *Store) store(conn *pgxpool.Conn, p *plan) error {
-	ctx, cancel := context.WithTimeout(s.hard, s.opts.StatementTimeout+time.Second)
-	defer cancel()
-	var transaction string
-	if len(p.records) == 0 { // no event to look for, should the reply be lost
-		if err := conn.QueryRow(ctx, selectTransaction).Scan(&transaction); err != nil {
-			return fmt.Errorf("ask for the transaction: %w", err)
-		}
-	}
-	err := writeAndCommit(ctx, conn, p)
-	if errors.Is(err, errCommitUnknown) {
-		return s.findOut(p, transaction, err)
-	}
-	return err
-}
-
 const (
-	selectTransaction = `select pg_current_xact_id()::text`
-	selectEventID     = `select event_id from events where position = $1`
-	selectFate        = `select coalesce(pg_xact_status($1::text::xid8), '')`
+	selectEventID = `select event_id from events where position = $1`
+	selectFate    = `select coalesce(pg_xact_status($1::text::xid8), '')`
 )
 
 // findOut learns whether a transaction whose commit went unanswered took place:
 // nil if it did, errNotCommitted if not. It keeps asking until the store
 // answers, or gives ErrUnknown when the store is closed first.
-func (s *Store) findOut(p *plan, transaction string, cause error) error {
+func (s *Store) findOut(first *eventstore.Record, transaction string, cause error) error {
 	pause := 20 * time.Millisecond
 	for {
-		stored, err := s.lookForBatch(p, transaction)
+		stored, err := s.lookForBatch(first, transaction)
 		switch {
 		case err == nil && stored:
 			return nil
 		case err == nil:
 			return fmt.Errorf("%w: %w", errNotCommitted, cause)
 		case s.hard.Err() != nil:
-			return fmt.Errorf("append batch of %d events: %w: %w", len(p.records), eventstore.ErrUnknown, cause)
+			return fmt.Errorf("append batch: %w: %w", eventstore.ErrUnknown, cause)
 		}
 		s.opts.Logger.Warn("outcome of a commit is not known yet", "error", err)
 		s.wait(pause)
@@ -87,7 +67,7 @@ func (s *Store) findOut(p *plan, transaction string, cause error) error {
 
 // lookForBatch takes the log lock first: the old transaction holds it until it
 // has ended, so what is seen after it is final.
-func (s *Store) lookForBatch(p *plan, transaction string) (stored bool, err error) {
+func (s *Store) lookForBatch(first *eventstore.Record, transaction string) (stored bool, err error) {
 	conn, err := s.acquire()
 	if err != nil {
 		return false, err
@@ -98,8 +78,7 @@ func (s *Store) lookForBatch(p *plan, transaction string) (stored bool, err erro
 	b := &pgx.Batch{}
 	b.Queue("begin")
 	b.Queue(takeLogLock, s.lockKey)
-	if len(p.records) > 0 {
-		first := p.records[0]
+	if first != nil {
 		b.Queue(selectEventID, first.Position).Query(func(rows pgx.Rows) error {
 			ids, err := pgx.CollectRows(rows, pgx.RowTo[[16]byte])
 			stored = len(ids) == 1 && uuid.UUID(ids[0]) == first.ID

@@ -1,7 +1,6 @@
 package pgstore
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -50,115 +49,113 @@ func (p *plan) claimsOf(key eventstore.ClaimKey) []eventstore.Claim {
 	return p.facts.claims[key]
 }
 
-// putClaim replaces the claim of the same ordinal or adds it; one without an order
-// takes it away.
+// putClaim takes a claim over, and into the list of its key.
 func (p *plan) putClaim(c eventstore.Claim) {
 	key := eventstore.ClaimKey{SaleID: c.SaleID, BuyerID: c.BuyerID}
 	p.claims[claimID{key, c.Ordinal}] = c
-	list := slices.Clone(p.claimsOf(key))
-	at, found := slices.BinarySearchFunc(list, c.Ordinal, func(have eventstore.Claim, ordinal int) int {
-		return cmp.Compare(have.Ordinal, ordinal)
-	})
-	switch {
-	case c.OrderID == "" && found:
-		list = slices.Delete(list, at, at+1)
-	case c.OrderID == "":
-	case found:
-		list[at] = c
-	default:
-		list = slices.Insert(list, at, c)
-	}
-	p.merged[key] = list
+	p.merged[key] = eventstore.WithClaim(p.claimsOf(key), c)
 }
 
-// find tells where an event stands, in the plan or in the store.
-func (p *plan) find(id uuid.UUID) (place, bool) {
-	if at, ok := p.byID[id]; ok {
-		return at, true
+// Version is eventstore.Held's, as are Place and Span.
+func (p *plan) Version(stream string) int64 { return p.stream(stream).Version }
+
+// Place looks in the plan, in those that were taken over, and in the store.
+func (p *plan) Place(event uuid.UUID) (stream string, version int64) {
+	for _, part := range append([]*plan{p}, p.facts.taken...) {
+		part.index()
+		if at, ok := part.byID[event]; ok {
+			return at.stream, at.version
+		}
 	}
-	at, known := p.facts.ids[id]
+	at, known := p.facts.ids[event]
 	if !known {
-		p.asks.ids[id] = true
+		p.asks.ids[event] = true
 	}
-	return at, at.version > 0
+	return at.stream, at.version
 }
 
-// recordsOf gives the records that stand where an append would have put its
-// events, and whether they are these very events.
-func (p *plan) recordsOf(a eventstore.Append, from int64) ([]eventstore.Record, bool) {
-	last := from + int64(len(a.Events)) - 1
-	if last > p.stream(a.Stream).Version {
-		return nil, false
+// Span puts what the store has of the records before what the plan adds.
+func (p *plan) Span(stream string, from int64, count int) []eventstore.Record {
+	newest, last := p.stream(stream).Version, from+int64(count)-1
+	if last > newest {
+		return nil
 	}
+	p.index()
+	added := p.byStream[stream]
+	stored := newest - int64(len(added))
 	var found []eventstore.Record
-	added := p.byStream[a.Stream]
-	stored := p.stream(a.Stream).Version - int64(len(added))
 	if from <= stored {
-		s := span{place{a.Stream, from}, int(min(last, stored) - from + 1)}
+		s := span{place{stream, from}, int(min(last, stored) - from + 1)}
 		records, known := p.facts.spans[s]
 		if !known {
 			p.asks.spans[s] = true
 		}
 		if len(records) != s.count {
-			return nil, false
+			return nil
 		}
 		found = append(found, records...)
 	}
 	for v := max(from, stored+1); v <= last; v++ {
 		found = append(found, p.records[added[v-stored-1]])
 	}
-	for i := range found {
-		if found[i].ID != a.Events[i].ID {
-			return nil, false
-		}
-	}
-	return found, true
+	return found
 }
 
 // look is what one work may see of a plan: exactly what it said it needs.
 type look struct {
 	plan    *plan
-	streams map[string]bool
-	guards  map[string]bool
-	claims  map[eventstore.ClaimKey]bool
-	lanes   map[int]bool
+	streams names[string]
+	guards  names[string]
+	claims  names[eventstore.ClaimKey]
+	lanes   names[int]
 }
 
 func newLook(p *plan, n eventstore.Needs) *look {
-	return &look{plan: p, streams: setOf(n.Streams), guards: setOf(n.Guards), claims: setOf(n.Claims), lanes: setOf(n.Lanes)}
+	return &look{plan: p, streams: namesOf(n.Streams), guards: namesOf(n.Guards), claims: namesOf(n.Claims), lanes: namesOf(n.Lanes)}
 }
 
-func setOf[T comparable](keys []T) map[T]bool {
+// names is a set of what was named: few are looked through, many are indexed.
+type names[T comparable] struct {
+	list []T
+	set  map[T]bool
+}
+
+const fewNames = 8
+
+func namesOf[T comparable](keys []T) names[T] {
+	if len(keys) <= fewNames {
+		return names[T]{list: keys}
+	}
 	set := make(map[T]bool, len(keys))
 	for _, k := range keys {
 		set[k] = true
 	}
-	return set
+	return names[T]{set: set}
 }
 
-func mustNeed(ok bool, kind string, key any) {
-	if !ok {
+func (n names[T]) mustHave(key T, kind string) {
+	if !n.set[key] && !slices.Contains(n.list, key) {
 		panic(fmt.Sprintf("decide looked at %s %v, which its work does not name in Needs", kind, key))
 	}
 }
 
 func (l *look) Stream(name string) eventstore.StreamState {
-	mustNeed(l.streams[name], "stream", name)
+	l.streams.mustHave(name, "stream")
 	return l.plan.stream(name)
 }
 
 func (l *look) Guard(stream string) eventstore.Guard {
-	mustNeed(l.guards[stream], "guard", stream)
+	l.guards.mustHave(stream, "guard")
 	return l.plan.guard(stream)
 }
 
 func (l *look) Claims(key eventstore.ClaimKey) []eventstore.Claim {
-	mustNeed(l.claims[key], "claims of", key)
+	l.claims.mustHave(key, "claims of")
 	return slices.Clone(l.plan.claimsOf(key))
 }
 
 func (l *look) Cursor(lane int) eventstore.Cursor {
-	mustNeed(l.lanes[lane], "cursor of lane", lane)
+	l.lanes.mustHave(lane, "cursor of lane")
 	return l.plan.cursor(lane)
 }
 

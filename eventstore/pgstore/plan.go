@@ -22,15 +22,22 @@ type plan struct {
 	facts *facts
 	asks  questions
 
-	records  []eventstore.Record
-	byStream map[string][]int // indexes into records, by version
+	records []eventstore.Record
+	// byStream (indexes into records, by version) and byID are of the first indexed
+	// records: few works ask for them.
+	indexed  int
+	byStream map[string][]int
 	byID     map[uuid.UUID]place
+	scratch  []byte // to hash in
 	streams  map[string]eventstore.StreamState
 	guards   map[string]eventstore.Guard
 	claims   map[claimID]eventstore.Claim
 	cursors  map[int]eventstore.Cursor
 	// merged is the whole list of claims of keys that a work changed.
 	merged map[eventstore.ClaimKey][]eventstore.Claim
+	// moved and guarded are the versions that streams and guards had before; a stream
+	// that is new has none.
+	moved, guarded map[string]int64
 
 	results []result
 }
@@ -42,18 +49,23 @@ type result struct {
 	panic   any
 }
 
-// makePlan decides the works one after the other.
-func makePlan(f *facts, batch []*pending) *plan {
+// makePlan decides the works one after the other, up to the one that brings the plan
+// to so many events.
+func makePlan(f *facts, batch []*pending, maxEvents int) *plan {
+	n := min(len(batch), maxEvents) // most works are a purchase: two events and a claim
 	p := &plan{
-		facts: f, asks: newQuestions(),
+		facts: f, asks: newQuestions(), records: make([]eventstore.Record, 0, 2*n),
 		byStream: map[string][]int{}, byID: map[uuid.UUID]place{},
-		streams: map[string]eventstore.StreamState{}, guards: map[string]eventstore.Guard{},
-		claims: map[claimID]eventstore.Claim{}, cursors: map[int]eventstore.Cursor{},
-		merged:  map[eventstore.ClaimKey][]eventstore.Claim{},
-		results: make([]result, len(batch)),
+		streams: make(map[string]eventstore.StreamState, n+1), guards: map[string]eventstore.Guard{},
+		claims: make(map[claimID]eventstore.Claim, n), cursors: map[int]eventstore.Cursor{},
+		merged:  make(map[eventstore.ClaimKey][]eventstore.Claim, n),
+		results: make([]result, 0, n),
 	}
-	for i, item := range batch {
-		p.results[i] = p.decide(item.work)
+	for _, item := range batch {
+		p.results = append(p.results, p.decide(item.work))
+		if len(p.records) >= maxEvents {
+			break
+		}
 	}
 	return p
 }
@@ -70,11 +82,12 @@ func (p *plan) decide(w eventstore.Work) result {
 	if err := p.check(group); err != nil {
 		return result{err: err}
 	}
-	outcome, found := p.judge(group)
+	outcome, found := eventstore.Judge(p, group)
 	switch outcome {
 	case eventstore.Conflict:
 		return result{receipt: eventstore.Receipt{Outcome: outcome}}
 	case eventstore.AlreadyThere:
+		p.putCursors(group.Cursors)
 		return result{receipt: eventstore.Receipt{Outcome: outcome, Records: found}}
 	}
 	return result{receipt: p.accept(group)}
@@ -114,68 +127,6 @@ func (p *plan) check(g *eventstore.Group) error {
 	return nil
 }
 
-// judge tells what becomes of a group, before anything of it is taken over.
-func (p *plan) judge(g *eventstore.Group) (eventstore.Outcome, []eventstore.Record) {
-	versions := map[string]int64{}
-	var found []eventstore.Record
-	fits := len(g.Guards)+len(g.Claims)+len(g.Cursors) > 0
-	there := false
-	for _, a := range g.Appends {
-		now, moved := versions[a.Stream]
-		if !moved {
-			now = p.stream(a.Stream).Version
-		}
-		if from, repeated := p.repeats(a, now); repeated {
-			records, same := p.recordsOf(a, from)
-			if !same {
-				return eventstore.Conflict, nil
-			}
-			there, found = true, append(found, records...)
-			continue
-		}
-		if a.Expected != eventstore.AnyVersion && a.Expected != now {
-			return eventstore.Conflict, nil
-		}
-		if a.Expected == eventstore.AnyVersion && p.elsewhere(a) {
-			return eventstore.Conflict, nil
-		}
-		if len(a.Events) > 0 {
-			versions[a.Stream] = now + int64(len(a.Events))
-		}
-	}
-	switch {
-	case there && len(versions) > 0:
-		return eventstore.Conflict, nil
-	case there:
-		return eventstore.AlreadyThere, found
-	case len(versions) > 0 || fits:
-		return eventstore.Stored, nil
-	}
-	return eventstore.Nothing, nil
-}
-
-// repeats tells whether an append looks like one that was stored before, and
-// the version its first event would have.
-func (p *plan) repeats(a eventstore.Append, now int64) (from int64, ok bool) {
-	switch {
-	case len(a.Events) == 0:
-		return 0, false
-	case a.Expected == eventstore.AnyVersion:
-		at, ok := p.find(a.Events[0].ID)
-		return at.version, ok && at.stream == a.Stream
-	}
-	return a.Expected + 1, a.Expected >= 0 && a.Expected < now
-}
-
-// elsewhere tells whether the first event of an append stands in another stream.
-func (p *plan) elsewhere(a eventstore.Append) bool {
-	if len(a.Events) == 0 {
-		return false
-	}
-	at, ok := p.find(a.Events[0].ID)
-	return ok && at.stream != a.Stream
-}
-
 // accept takes a group over into the plan: positions, versions, hashes.
 func (p *plan) accept(g *eventstore.Group) eventstore.Receipt {
 	before := len(p.records)
@@ -191,15 +142,19 @@ func (p *plan) accept(g *eventstore.Group) eventstore.Receipt {
 	for _, claim := range g.Claims {
 		p.putClaim(claim)
 	}
-	for _, cursor := range g.Cursors {
-		p.cursors[cursor.Lane] = cursor
-	}
+	p.putCursors(g.Cursors)
 	outcome := eventstore.Stored
 	if len(p.records) == before && len(g.Guards)+len(g.Claims)+len(g.Cursors) == 0 {
 		outcome = eventstore.Nothing
 	}
 	after := len(p.records)
 	return eventstore.Receipt{Outcome: outcome, Records: p.records[before:after:after]}
+}
+
+func (p *plan) putCursors(cursors []eventstore.Cursor) {
+	for _, cursor := range cursors {
+		p.cursors[cursor.Lane] = cursor
+	}
 }
 
 func (p *plan) add(stream string, e *eventstore.NewEvent) {
@@ -218,9 +173,16 @@ func (p *plan) add(stream string, e *eventstore.NewEvent) {
 	if r.Metadata == nil {
 		r.Metadata = []byte{}
 	}
-	r.Hash = eventstore.ComputeHash(last.Hash, &r)
-	p.byStream[stream] = append(p.byStream[stream], len(p.records))
-	p.byID[r.ID] = place{stream, r.Version}
+	r.Hash, p.scratch = eventstore.ComputeHashIn(p.scratch, last.Hash, &r)
 	p.streams[stream] = eventstore.StreamState{Version: r.Version, Type: r.Type, Hash: r.Hash}
 	p.records = append(p.records, r)
+}
+
+// index brings byStream and byID up to all records.
+func (p *plan) index() {
+	for ; p.indexed < len(p.records); p.indexed++ {
+		r := &p.records[p.indexed]
+		p.byStream[r.Stream] = append(p.byStream[r.Stream], p.indexed)
+		p.byID[r.ID] = place{r.Stream, r.Version}
+	}
 }

@@ -1,6 +1,7 @@
 package pgstore
 
 import (
+	"runtime"
 	"sync"
 	"sync/atomic"
 
@@ -107,4 +108,23 @@ func (q *queue) takeNow(maxWeight int) (batch []*pending, closed bool) {
 		q.works = nil
 	}
 	return batch, q.closed
+}
+
+// gather lets those run who can, until nobody comes any more or as many wait as
+// answered before: who was just answered often comes again at once, and would find
+// the next batch gone with the first of them. It takes no time when nobody runs.
+func (q *queue) gather(answered int) {
+	const idleTurns = 3
+	for seen, idle := 0, 0; idle < idleTurns; {
+		runtime.Gosched()
+		q.mu.Lock()
+		waiting, closed := len(q.works), q.closed
+		q.mu.Unlock()
+		if waiting >= answered || closed {
+			return
+		}
+		if idle++; waiting > seen {
+			seen, idle = waiting, 0
+		}
+	}
 }

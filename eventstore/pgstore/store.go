@@ -30,6 +30,8 @@ type Store struct {
 	archived      archived
 	// seen is the head as last seen under the lock, for the appender alone.
 	seen int64
+	// memory is what rows are built in, for the appender alone.
+	memory memory
 	// looked is the head as last seen without the lock, 0 for unknown.
 	looked atomic.Int64
 

@@ -18,11 +18,21 @@ import (
 // may go, and how far the log has come.
 type tidier struct {
 	mu      sync.Mutex
-	streams map[string]int64
-	guards  map[string]int64
+	streams map[string]grown
+	guards  map[string]grown
 	cursors map[int]eventstore.Cursor
 	head    int64
 	done    chan struct{}
+}
+
+// grown is how far something came since old versions of it were deleted last.
+type grown struct{ before, newest int64 }
+
+func grow(all map[string]grown, name string, before, newest int64) {
+	if was, ok := all[name]; ok {
+		before = was.before
+	}
+	all[name] = grown{before, newest}
 }
 
 // tidyMemory bounds what is remembered while the store does not answer. What
@@ -38,7 +48,7 @@ func newTidier() *tidier {
 func (t *tidier) stop() { close(t.done) }
 
 func (t *tidier) reset() {
-	t.streams, t.guards, t.cursors = map[string]int64{}, map[string]int64{}, map[int]eventstore.Cursor{}
+	t.streams, t.guards, t.cursors = map[string]grown{}, map[string]grown{}, map[int]eventstore.Cursor{}
 }
 
 // note remembers what a committed plan left behind.
@@ -48,13 +58,11 @@ func (t *tidier) note(p *plan) {
 	if len(t.streams) > tidyMemory {
 		t.reset()
 	}
-	for name, state := range p.streams {
-		if p.facts.streams[name].Version > 0 {
-			t.streams[name] = state.Version
-		}
+	for name, before := range p.moved {
+		grow(t.streams, name, before, p.streams[name].Version)
 	}
 	for name, g := range p.guards {
-		t.guards[name] = g.Version
+		grow(t.guards, name, p.guarded[name], g.Version)
 	}
 	maps.Copy(t.cursors, p.cursors)
 	if n := len(p.records); n > 0 {
@@ -62,7 +70,7 @@ func (t *tidier) note(p *plan) {
 	}
 }
 
-func (t *tidier) take() (streams, guards map[string]int64, cursors map[int]eventstore.Cursor) {
+func (t *tidier) take() (streams, guards map[string]grown, cursors map[int]eventstore.Cursor) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	streams, guards, cursors = t.streams, t.guards, t.cursors
@@ -146,6 +154,8 @@ delete from cursors where ctid = any(array(
     order by c.epoch, c.n limit 100) o))`
 
 	tidyPage = 500
+	// tidyMost is how many versions of a name one deletion takes.
+	tidyMost = 100
 )
 
 func (s *Store) deleteOld() error {
@@ -169,10 +179,19 @@ func (s *Store) deleteOld() error {
 	return nil
 }
 
-func (s *Store) deleteVersions(sql string, newest map[string]int64) error {
-	for page := range slices.Chunk(slices.Collect(maps.Keys(newest)), tidyPage) {
-		if err := s.deletePages(sql, page, column(page, func(n *string) int64 { return newest[*n] })); err != nil {
-			return err
+// deleteVersions goes through names once, and again through those of which more
+// versions came than one deletion takes, until nothing is left.
+func (s *Store) deleteVersions(sql string, all map[string]grown) error {
+	for page := range slices.Chunk(slices.Collect(maps.Keys(all)), tidyPage) {
+		for len(page) > 0 {
+			deleted, err := s.deletePage(sql, page, column(page, func(n *string) int64 { return all[*n].newest }))
+			if err != nil {
+				return err
+			}
+			if deleted == 0 {
+				break
+			}
+			page = slices.DeleteFunc(page, func(name string) bool { return all[name].newest-all[name].before <= tidyMost })
 		}
 	}
 	return nil

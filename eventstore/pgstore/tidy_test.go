@@ -68,3 +68,25 @@ func TestTidyingKeepsTheNewestRowOfALogThatWentBack(t *testing.T) {
 		t.Errorf("cursor: got %+v, %v; want entry 1 kept", cursors, err)
 	}
 }
+
+// A hot stream grows by more versions between two deletions than one takes.
+func TestTidyingLeavesNothingOfManyVersions(t *testing.T) {
+	pool, _, ns := pgtest.New(t)
+	store := start(t, pool, ns, pgstore.Options{CleanEvery: 3 * time.Second})
+	const versions = 350
+	for n := range int64(versions) {
+		storetest.MustSubmit(t, store, storetest.Always(&eventstore.Group{
+			Appends: []eventstore.Append{storetest.To("stock-hot", eventstore.AnyVersion, storetest.NewEvent("stock.reserved"))},
+			Guards:  []eventstore.Guard{{Stream: "stock-hot", Released: versions, Reserved: n + 1}},
+		}), eventstore.Stored)
+	}
+	testenv.Eventually(t, 30*time.Second, func() error {
+		for _, sql := range []string{"select count(*) from streams where stream = 'stock-hot'", "select count(*) from guards where stream = 'stock-hot'"} {
+			var n int
+			if err := pool.QueryRow(t.Context(), sql).Scan(&n); err != nil || n != 1 {
+				return fmt.Errorf("%s: got %d, %v; want the old versions gone", sql, n, err)
+			}
+		}
+		return nil
+	})
+}

@@ -1,14 +1,10 @@
 package pgstore
 
 import (
-	"context"
-	"errors"
-	"fmt"
 	"maps"
 	"slices"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"seckill/eventstore"
 )
@@ -57,6 +53,12 @@ on conflict (sale_id, buyer_id, ordinal) do update
 set order_id = excluded.order_id, quantity = excluded.quantity, live = excluded.live,
     key = excluded.key, body_hash = excluded.body_hash`
 
+	insertClaims = `
+insert into claims (sale_id, buyer_id, ordinal, order_id, quantity, live, key, body_hash)
+select n.sale_id, n.buyer_id, n.ordinal, n.order_id, n.quantity, n.live, n.key, n.body_hash
+from unnest($1::text[], $2::text[], $3::integer[], $4::text[], $5::bigint[], $6::boolean[], $7::text[], $8::text[])
+  n(sale_id, buyer_id, ordinal, order_id, quantity, live, key, body_hash)`
+
 	deleteClaims = `
 delete from claims c using unnest($1::text[], $2::text[], $3::integer[]) n(sale_id, buyer_id, ordinal)
 where c.sale_id = n.sale_id and c.buyer_id = n.buyer_id and c.ordinal = n.ordinal`
@@ -66,45 +68,6 @@ insert into cursors (lane, epoch, n, digest)
 select n.lane, n.epoch, n.n, n.digest from unnest($1::integer[], $2::bigint[], $3::bigint[], $4::text[]) n(lane, epoch, n, digest)
 on conflict (lane, epoch, n) do update set digest = excluded.digest`
 )
-
-// commitStatement names a statement that every session of the appender has
-// prepared, so that who watches the wire sees each commit go by.
-const commitStatement = "COMMIT"
-
-func prepareCommit(ctx context.Context, conn *pgx.Conn) error {
-	_, err := conn.Prepare(ctx, commitStatement, "commit")
-	return err
-}
-
-// writeAndCommit sends the whole plan, each table once, and the commit, in one
-// round trip. errCommitUnknown is in the error when it cannot tell what became
-// of it; any other error means that it was rolled back.
-func writeAndCommit(ctx context.Context, conn queryer, p *plan) error {
-	b := &pgx.Batch{}
-	if len(p.records) == 1 {
-		queueEvent(b, &p.records[0])
-	} else {
-		queueEvents(b, p)
-		queueNewStreams(b, p.streams)
-	}
-	queueNewGuards(b, p)
-	queueNewClaims(b, p.claims)
-	queueNewCursors(b, p.cursors)
-	var end string
-	b.Queue(commitStatement).Exec(func(tag pgconn.CommandTag) error { end = tag.String(); return nil })
-	err := conn.SendBatch(ctx, b).Close()
-	var pgErr *pgconn.PgError
-	switch {
-	case err == nil && end == "COMMIT":
-		return nil
-	case err == nil:
-		return fmt.Errorf("commit batch of %d events: the server answered %s", len(p.records), end)
-	case errors.As(err, &pgErr) && pgErr.SeverityUnlocalized == "ERROR":
-		return fmt.Errorf("write batch of %d events: %w", len(p.records), err)
-	}
-	// Also a server that ended the session may have committed first.
-	return fmt.Errorf("write batch of %d events: %w: %w", len(p.records), errCommitUnknown, err)
-}
 
 // column gives one column of the rows.
 func column[R, C any](rows []R, get func(*R) C) []C {
@@ -142,11 +105,10 @@ func queueEvents(b *pgx.Batch, p *plan) {
 		column(rows, func(r *record) []byte { return r.Hash[:] }))
 }
 
-func queueNewStreams(b *pgx.Batch, streams map[string]eventstore.StreamState) {
-	if len(streams) == 0 {
+func queueNewStreams(b *pgx.Batch, names []string, streams map[string]eventstore.StreamState) {
+	if len(names) == 0 {
 		return
 	}
-	names := slices.Sorted(maps.Keys(streams))
 	b.Queue(insertStreams, names,
 		column(names, func(n *string) int64 { return streams[*n].Version }),
 		column(names, func(n *string) string { return streams[*n].Type }),
@@ -179,29 +141,23 @@ func queueNewGuards(b *pgx.Batch, p *plan) {
 		column(rows, func(g *guard) int64 { return g.Overdraft }))
 }
 
-func queueNewClaims(b *pgx.Batch, claims map[claimID]eventstore.Claim) {
-	if len(claims) == 0 {
+func queueGoneClaims(b *pgx.Batch, gone []eventstore.Claim) {
+	if len(gone) == 0 {
 		return
 	}
 	type claim = eventstore.Claim
-	var rows, gone []claim
-	for _, c := range claims {
-		if c.OrderID == "" {
-			gone = append(gone, c)
-		} else {
-			rows = append(rows, c)
-		}
-	}
-	if len(gone) > 0 {
-		b.Queue(deleteClaims,
-			column(gone, func(c *claim) string { return c.SaleID }),
-			column(gone, func(c *claim) string { return c.BuyerID }),
-			column(gone, func(c *claim) int64 { return int64(c.Ordinal) }))
-	}
+	b.Queue(deleteClaims,
+		column(gone, func(c *claim) string { return c.SaleID }),
+		column(gone, func(c *claim) string { return c.BuyerID }),
+		column(gone, func(c *claim) int64 { return int64(c.Ordinal) }))
+}
+
+func queueClaimRows(b *pgx.Batch, sql string, rows []eventstore.Claim) {
 	if len(rows) == 0 {
 		return
 	}
-	b.Queue(upsertClaims,
+	type claim = eventstore.Claim
+	b.Queue(sql,
 		column(rows, func(c *claim) string { return c.SaleID }),
 		column(rows, func(c *claim) string { return c.BuyerID }),
 		column(rows, func(c *claim) int64 { return int64(c.Ordinal) }),

@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"flag"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"sync"
@@ -18,20 +18,15 @@ import (
 	"seckill/eventstore"
 	"seckill/eventstore/pgstore"
 	"seckill/infra/embedded"
+	"seckill/infra/figures"
 	"seckill/infra/pg"
+	"seckill/infra/testenv"
 )
 
-// yardstickEvents is how many events a run of the yardstick appends: SIZE=200000
-// for a figure worth quoting, few in CI.
-func yardstickEvents(b *testing.B) int {
-	n := 20_000
-	if s := os.Getenv("SIZE"); s != "" {
-		if _, err := fmt.Sscan(s, &n); err != nil || n < 1000 {
-			b.Fatalf("SIZE=%s: want a number of at least 1000", s)
-		}
-	}
-	return n
-}
+var (
+	appendEvents = flag.Int("append.events", 20_000, "events that a round of the yardstick appends: few in CI")
+	appendRounds = flag.Int("append.rounds", 1, "how often both sides append")
+)
 
 // durable starts a PostgreSQL that is as durable as in use: fsync is on.
 func durable(b *testing.B) (url string) {
@@ -69,18 +64,13 @@ func fresh(b *testing.B, url, namespace string) *pgstore.Store {
 // then lets psql's \copy put the same rows into the same kind of table of a
 // fresh namespace of the same server, and reports both rates and their ratio.
 //
-//	SIZE=200000 go test ./eventstore/pgstore -run '^$' -bench AppendAgainstCopy -benchtime 3x
+//	go test ./eventstore/pgstore -run '^$' -bench AppendAgainstCopy -benchtime 1x -args -append.events 200000 -append.rounds 3
 func BenchmarkAppendAgainstCopy(b *testing.B) {
-	psql, err := exec.LookPath("psql")
-	if err != nil {
-		if os.Getenv("CI") != "" {
-			b.Fatal("psql is missing")
-		}
-		b.Skip("psql is missing")
-	}
-	url, n := durable(b), yardstickEvents(b)
+	psql := testenv.Program(b, "postgresql-client", "psql")
+	url, n := durable(b), *appendEvents
 	var ours, theirs time.Duration
-	for i := range b.N {
+	rounds := b.N * *appendRounds
+	for i := range rounds {
 		from, into := fmt.Sprintf("ours%d", i), fmt.Sprintf("copy%d", i)
 		store := fresh(b, url, from)
 		works := eventWorks(b, n)
@@ -90,10 +80,10 @@ func BenchmarkAppendAgainstCopy(b *testing.B) {
 		ours += time.Since(began)
 		theirs += copyRows(b, psql, url, from, into)
 	}
-	rate := func(d time.Duration) float64 { return float64(n*b.N) / d.Seconds() }
-	b.ReportMetric(rate(ours), "events/s")
-	b.ReportMetric(rate(theirs), "copied/s")
-	b.ReportMetric(theirs.Seconds()/ours.Seconds(), "ratio")
+	rate := func(d time.Duration) float64 { return float64(n*rounds) / d.Seconds() }
+	figures.Tell(b, figures.Figure{Row: "append", Ours: rate(ours), Yardstick: rate(theirs), Value: theirs.Seconds() / ours.Seconds(),
+		Settings: []string{"fsync=on", "full_page_writes=on", "synchronous_commit=on"},
+		Details:  []figures.Detail{{Name: "rounds", Value: float64(rounds), Unit: fmt.Sprintf("of %d events", n)}}})
 }
 
 // eventWorks makes works of 250 events in streams of 10, with payload and

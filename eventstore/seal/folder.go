@@ -104,8 +104,11 @@ func (f *Folder) eachLine(from int64, do func(entry) error) (end int64, err erro
 func parseEntry(line []byte) (entry, error) {
 	if bytes.HasPrefix(line, []byte(`{"accepted_loss"`)) {
 		var l lossLine
-		if err := strict(line, &l); err != nil || l.Loss == nil {
+		if err := strict(line, &l); err != nil {
 			return entry{}, fmt.Errorf("an accepted loss: %w", err)
+		}
+		if l.Loss == nil {
+			return entry{}, errors.New("an accepted loss: it is empty")
 		}
 		return entry{loss: l.Loss}, nil
 	}

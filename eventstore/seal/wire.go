@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"seckill/eventstore"
@@ -38,7 +40,7 @@ func (s *Seal) Wire() Wire {
 // Seal reads the JSON form back.
 func (w Wire) Seal() (Seal, error) {
 	s := Seal{StoreUUID: w.Store, Number: w.Number, First: w.First, Last: w.Last, KeyID: w.Key}
-	if w.Count != s.Count() || w.First < 1 || w.Number < 1 {
+	if w.Count != s.Count() || w.First < 1 || w.Last < w.First || w.Number < 1 {
 		return s, fmt.Errorf("read seal %d: positions %d to %d are not %d", w.Number, w.First, w.Last, w.Count)
 	}
 	for _, h := range []struct {
@@ -78,9 +80,15 @@ func ParseLine(line []byte) (Seal, error) {
 	return w.Seal()
 }
 
-// strict reads one JSON object without unknown fields.
+// strict reads one JSON object without unknown fields, and nothing behind it.
 func strict(line []byte, to any) error {
 	d := json.NewDecoder(bytes.NewReader(line))
 	d.DisallowUnknownFields()
-	return d.Decode(to)
+	if err := d.Decode(to); err != nil {
+		return err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("something follows it")
+	}
+	return nil
 }

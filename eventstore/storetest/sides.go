@@ -192,6 +192,49 @@ func cursorAlone(t *testing.T, s eventstore.Store) {
 	}
 }
 
+// cursorWithItsEvents: events that were read again stand already, and so do their guard
+// and their claim; that they are recorded is what the cursor says, and it goes on.
+func cursorWithItsEvents(t *testing.T, s eventstore.Store) {
+	move := []eventstore.Append{To("stock-x", eventstore.AnyVersion, NewEvent("stock.moved_out")), To("stock-y", eventstore.AnyVersion, NewEvent("stock.moved_in"))}
+	group := func(n, reserved int64) *eventstore.Group {
+		return &eventstore.Group{
+			Appends: move,
+			Guards:  []eventstore.Guard{{Stream: "stock-x", Released: 9, Reserved: reserved}},
+			Claims:  []eventstore.Claim{{SaleID: "s", BuyerID: "b", Ordinal: 1, OrderID: "o", Quantity: reserved, Live: true}},
+			Cursors: []eventstore.Cursor{{Lane: 6, Epoch: 1, N: n, Digest: "d"}},
+		}
+	}
+	want := func(n int64) {
+		t.Helper()
+		cursors, err := s.Cursors(within(t), []int{6})
+		if want := (eventstore.Cursor{Lane: 6, Epoch: 1, N: n, Digest: "d"}); err != nil || cursors[0] != want {
+			t.Errorf("cursor: got %+v, %v, want %+v", cursors, err, want)
+		}
+		guards, err := s.Guards(within(t), []string{"stock-x"})
+		if want := (eventstore.Guard{Stream: "stock-x", Version: 1, Released: 9, Reserved: 2}); err != nil || guards[0] != want {
+			t.Errorf("guard: got %+v, %v, want the first %+v", guards, err, want)
+		}
+		claims, err := s.ClaimsOf(within(t), eventstore.ClaimKey{SaleID: "s", BuyerID: "b"})
+		if err != nil || len(claims) != 1 || claims[0].Quantity != 2 {
+			t.Errorf("claims: got %+v, %v, want the first, of 2 units", claims, err)
+		}
+	}
+	stored := MustSubmit(t, s, Always(group(1, 2)), eventstore.Stored)
+	want(1)
+	again := MustSubmit(t, s, Always(group(2, 4)), eventstore.AlreadyThere)
+	want(2)
+	if diff := cmp.Diff(stored.Records, again.Records); diff != "" {
+		t.Errorf("records of the repeat (-first +again):\n%s", diff)
+	}
+	half := group(3, 4)
+	half.Appends = []eventstore.Append{move[0], To("stock-z", 0, NewEvent("stock.moved_in"))}
+	MustSubmit(t, s, Always(half), eventstore.Conflict)
+	want(2)
+	if n := len(ReadAll(t, s)); n != 2 {
+		t.Errorf("got %d records, want 2", n)
+	}
+}
+
 func dataFailsAlone(t *testing.T, s eventstore.Store) {
 	poison := NewEvent("order.placed")
 	poison.OrderID = "a\x00b"

@@ -35,6 +35,7 @@ func Run(t *testing.T, open func(t *testing.T) eventstore.Store) {
 		{"a claim without an order takes away what stood there", claimsAreTakenAway},
 		{"a cursor moves forward only, across epochs", cursorsMoveForward},
 		{"a cursor alone is stored", cursorAlone},
+		{"a cursor is stored with the events of its group, also where those are already there", cursorWithItsEvents},
 		{"a NUL byte fails its own work and no neighbour", dataFailsAlone},
 		{"a schema outside its range is refused", schemaRange},
 

@@ -143,7 +143,7 @@ func (c *Consumers) handler(p place, byShard map[int]Receiver) message.NoPublish
 		// A router that closes cancels the message's context; the work goes on.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(m.Context()), c.options.Deadline)
 		defer cancel()
-		receiver.Deliver(ctx, b)
+		receiver.Deliver(eventstore.WithOrigin(ctx, m.Metadata.Get(TraceHeader)), b)
 		return nil
 	}
 }

@@ -174,3 +174,26 @@ func TestADeliveryUnderWayOutlivesTheStop(t *testing.T) {
 		t.Errorf("the delivery saw %v and %d batches arrived, want it undisturbed", during, r.count())
 	}
 }
+
+func TestAReceiverIsToldTheTraceThatItsMessageCameIn(t *testing.T) {
+	const want = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+	heard := make(chan string, 1)
+	r := &taker{name: "p", shard: 0, do: func(ctx context.Context) { heard <- eventstore.OriginOf(ctx) }}
+	local, _, stop := consume(t, r)
+	defer stop()
+	all := chain(3)
+	var sent []error
+	e := &envelopes{store: 1, publish: local, options: RelayOptions{Shards: 1, Traced: func(events []eventstore.Record) (string, func(error)) {
+		if len(events) != 3 {
+			t.Errorf("told of %d events, want those of the envelope", len(events))
+		}
+		return want, func(err error) { sent = append(sent, err) }
+	}}.withDefaults()}
+	e.begin(eventstore.Mark{})
+	if _, err := e.ship(t.Context(), all); err != nil {
+		t.Fatal(err)
+	}
+	if got := <-heard; got != want || len(sent) != 1 || sent[0] != nil {
+		t.Errorf("got %q and the ends %v; want %q, sent once", got, sent, want)
+	}
+}

@@ -19,5 +19,8 @@
 // where something is missing. So nothing is ever nacked: a message that cannot
 // be read or applied is acknowledged, and healed from the store.
 //
+// Where somebody makes spans a message carries the trace context (traceparent) of its
+// sending, which receivers find in their context (eventstore.OriginOf).
+//
 // It refuses to know what an event means, and what a receiver does with it.
 package bus

@@ -49,11 +49,18 @@ func (e *envelopes) ship(_ context.Context, page []eventstore.Record) (shipped, 
 	return sent, nil
 }
 
-func (e *envelopes) send(shard int, out []sealed) error {
+func (e *envelopes) send(shard int, out []sealed) (err error) {
 	messages := make([]*message.Message, len(out))
 	for i := range out {
 		messages[i] = message.NewMessage(watermill.NewUUID(), out[i].data)
 		messages[i].Metadata.Set(ShardHeader, strconv.Itoa(shard))
+		if e.options.Traced != nil {
+			traceparent, sent := e.options.Traced(out[i].batch.Records)
+			defer func() { sent(err) }()
+			if traceparent != "" {
+				messages[i].Metadata.Set(TraceHeader, traceparent)
+			}
+		}
 	}
 	if err := e.publish.Publish(e.options.Topics(shard), messages...); err != nil {
 		return fmt.Errorf("publish %d envelopes of shard %d: %w", len(messages), shard, err)

@@ -38,6 +38,11 @@ type RelayOptions struct {
 	// Step is called at named points of a page (see the Step constants), for tests
 	// that stop the process there. Optional.
 	Step func(name string)
+	// Published, if set, is called with each page that was sent.
+	Published func(page []eventstore.Record)
+	// Traced, if set, is called with the events of each envelope before it is sent, and
+	// gives its traceparent, "" for none, and what is called afterwards.
+	Traced func(events []eventstore.Record) (traceparent string, sent func(error))
 	// Log gets one line per failure; default slog.Default().
 	Log *slog.Logger
 }

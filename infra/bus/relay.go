@@ -201,6 +201,9 @@ func (r *Relay) page(ctx context.Context, at eventstore.Mark, page []eventstore.
 	}
 	r.options.Step(StepAfterMark)
 	r.count(end, sent)
+	if r.options.Published != nil {
+		r.options.Published(page)
+	}
 	return end, nil
 }
 

@@ -6,6 +6,9 @@ import "strconv"
 // keep all shards in one topic and choose the partition by it.
 const ShardHeader = "shard"
 
+// TraceHeader is the message metadata with the W3C trace context of whoever sent it.
+const TraceHeader = "traceparent"
+
 // Topics names the topic of each shard.
 type Topics func(shard int) string
 

@@ -50,6 +50,33 @@ func (l Locks) Lock(ctx context.Context, name string) (context.Context, func(), 
 	}, nil
 }
 
+// LaneLocks gives the leader locks for work that is short and frequent, on one session
+// of its process; see commands.Locks. They are the same locks as those of Locks.
+type LaneLocks struct{ Holder *pg.Holder }
+
+// Lock waits for a leader lock; see commands.Locks.
+func (l LaneLocks) Lock(ctx context.Context, name string) (context.Context, func(), error) {
+	lock, err := l.Holder.Lock(ctx, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	held, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	watching := make(chan struct{})
+	go func() {
+		defer close(watching)
+		select {
+		case <-lock.Lost():
+			cancel(pg.ErrLeaseLost)
+		case <-held.Done():
+		}
+	}()
+	return held, func() {
+		cancel(context.Canceled)
+		<-watching
+		lock.Release()
+	}, nil
+}
+
 // lead runs work whenever this process leads name, until ctx ends. It gives the
 // error of work, or why it could not lead.
 func (l Locks) lead(ctx context.Context, name string, work func(context.Context) error) error {

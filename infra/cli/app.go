@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -21,6 +22,8 @@ import (
 	"seckill/infra/obs"
 	"seckill/infra/pg"
 	"seckill/infra/redisgate"
+	"seckill/infra/skew"
+	"seckill/infra/tracing"
 	"seckill/projections"
 )
 
@@ -28,6 +31,7 @@ import (
 // by itself but the event store's appender; parts.go runs the roles.
 type app struct {
 	settings config.Settings
+	house    *house // nil where this is the only database of its process
 	log      *slog.Logger
 	metrics  *obs.Metrics
 	stores   addresses
@@ -36,10 +40,16 @@ type app struct {
 	gate *redisgate.Gate
 	// sale is what buyers' questions go through.
 	sale saleSide
-	sink *pgstore.Store
+	// view is where buyers' looks at orders are answered from.
+	view    commands.OrderView
+	replica *replica // nil where that is the database
+	sink    *pgstore.Store
 	// stored rings when this process has stored events.
 	stored bell
 	clock  *commands.GateClock
+	spans  *tracing.Tracer // nil where nobody wants spans
+	// receipts signs what refusals were told by.
+	receipts *commands.Receipts
 	// direct judges the sales that have no gate.
 	direct *commands.Direct
 
@@ -60,7 +70,10 @@ type app struct {
 	placed       *commands.Placed
 	shower       *commands.Shower
 	queue        *commands.Queue
-	queueLanes   []int // the sampler's own
+	queueLanes   []int // of the look at the journal
+	watching     *watching
+	overview     *overview
+	lastRound    atomic.Pointer[commands.DriftRound] // over all sales, of this process
 	operator     *commands.Operator
 	reconciler   *commands.Reconciler
 	closer       *commands.Closer
@@ -76,8 +89,8 @@ type app struct {
 	// working are the checks of this process's workers: see ready.go.
 	working []api.Check
 
-	// hurried wakes the drift watch: see hurryDriftWatch.
-	hurried chan struct{}
+	// broken are lanes whose journal broke: see settleBroken.
+	broken *commands.BrokenLanes
 
 	// watchTicketWork warns where another node asks for another proof of work.
 	watchTicketWork func(context.Context) error
@@ -91,7 +104,7 @@ const appConns = 16
 // openApp opens the stores and puts everything together. When it fails, nothing
 // of it is left open.
 func (c console) openApp(ctx context.Context, log *slog.Logger) (_ *app, err error) {
-	a := &app{settings: c.settings, log: log, metrics: newMetrics(), hurried: make(chan struct{}, 1)}
+	a := &app{settings: c.settings, house: c.house, log: log, metrics: newMetrics(), broken: commands.NewBrokenLanes()}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, a.close(ctx))
@@ -110,11 +123,14 @@ func (c console) openApp(ctx context.Context, log *slog.Logger) (_ *app, err err
 		return nil, err
 	}
 	a.env = &commands.Env{
-		Node: nodeName(c.settings.Node), Store: uint8(id.Store), Keys: OrderKeys(id), Now: time.Now, Random: rand.Reader,
+		Node: nodeName(c.settings.Node), Store: uint8(id.Store), Keys: OrderKeys(id), Now: skew.Now, Random: rand.Reader,
 		NewID: func() uuid.UUID { return uuid.Must(uuid.NewV7()) }, Log: log, Step: crash.At,
 	}
 	a.metrics.Node(a.env.Node)
 	a.uuid = id.UUID.String()
+	if err := a.openSpans(ctx); err != nil {
+		return nil, err
+	}
 	if err := a.openLog(); err != nil {
 		return nil, err
 	}
@@ -124,7 +140,16 @@ func (c console) openApp(ctx context.Context, log *slog.Logger) (_ *app, err err
 	if err := a.openSaleSide(ctx); err != nil {
 		return nil, err
 	}
-	return a, a.assemble()
+	if err := a.assemble(); err != nil {
+		return a, err
+	}
+	a.watching = newWatching(a)
+	if a.house == nil {
+		a.settings.Node = a.env.Node
+		a.overview = newOverview(a.settings, a.metrics, func() []named { return []named{{app: a}} })
+		a.overview.log = a.log
+	}
+	return a, nil
 }
 
 func (a *app) openLog() error {
@@ -144,6 +169,8 @@ func (a *app) openLog() error {
 func (a *app) onStored(records []eventstore.Record) {
 	a.sales.Heard(records)
 	a.placed.Heard(records)
+	a.projector.Changes().Stored(records)
+	a.spans.Stored(records)
 	a.stored.ring(records)
 }
 
@@ -184,7 +211,7 @@ func (a *app) assemble() error {
 	var err error
 	source := projections.Source{Store: int16(a.env.Store), Log: a.sink}
 	a.projector, err = projections.NewProjector(a.pool, source, projections.All(), projections.Options{
-		Log: a.log, Step: crash.At, Alarm: a.metrics.Alarm, Doubt: len(a.settings.KafkaBrokers) > 0, Paused: a.noncorePaused,
+		Log: a.log, Step: crash.At, Alarm: a.metrics.Alarm, Doubt: len(a.settings.KafkaBrokers) > 0, Paused: a.noncorePaused, OnApplied: a.onApplied(),
 	})
 	if err != nil {
 		return err
@@ -200,17 +227,20 @@ func (a *app) assemble() error {
 	inside, buyers := a.byStrategy(a.gate), a.byStrategy(a.sale.gate)
 	a.follower = commands.NewFollower(a.env, a.sink, a.gate)
 	a.follower.Gateless = a.sales.Gateless
-	a.keeper = commands.NewKeeper(a.env, a.sales, a.gate, a.sink, a.follower, a.locks(),
-		commands.KeeperOptions{Alarm: a.alarm, Broken: a.hurryDriftWatch})
+	lanes := pg.NewHolder(a.pool, a.settings.Namespace)
+	a.onClose(func(context.Context) error { lanes.Close(); return nil })
+	a.keeper = commands.NewKeeper(a.env, a.sales, a.gate, a.sink, a.follower, LaneLocks{lanes},
+		commands.KeeperOptions{Alarm: a.alarm, Broken: a.broken.Add})
 	a.leveller = a.newLeveller()
 	lost := &commands.Lost{Env: a.env, Gate: inside, Log: a.sink}
 	a.kept = commands.NewKept(a.env, inside, a.sink, lost)
 	a.kept.Sales, a.kept.Buckets = a.sales, a.leveller
 	a.kept.Promises = &commands.Promises{Env: a.env, Sales: a.sales, Gate: a.gate, Log: a.sink, Follow: a.follower}
 	a.finder = &commands.Finder{
-		Env: a.env, View: a.sale.database, Changes: a.projector.Changes(), Log: a.sale.database, Gate: buyers, Journal: a.gate, Lost: lost, Holds: a.kept.Holds,
+		Env: a.env, View: a.view, ViewGoesBack: a.replica != nil, Changes: a.projector.Changes(), Log: a.sale.database, Gate: buyers, Journal: a.gate, Lost: lost, Holds: a.kept.Holds,
 	}
 	a.clock = commands.NewGateClock(a.env, a.gate)
+	a.receipts = commands.NewReceipts(a.env, a.clock)
 	a.newMembers()
 	if err := a.newTickets(); err != nil {
 		return err
@@ -222,7 +252,7 @@ func (a *app) assemble() error {
 	a.queue = &commands.Queue{Env: a.env, Journal: a.gate, Log: a.sink, Kept: a.kept, Alarm: a.alarm}
 	a.closer = newCloser(a.env, a.sink, a.uuid, a.settings)
 	a.shower = &commands.Shower{Env: a.env, Sales: a.sales, Gate: a.sale.gate, Guards: a.sale.database}
-	a.operator = &commands.Operator{Env: a.env, Sales: a.sales, Log: a.sink, Gate: a.gate, Follow: a.follower, Buckets: a.leveller, Preheat: a.keeper.Preheat, Strengths: a.gate}
+	a.operator = &commands.Operator{Env: a.env, Sales: a.sales, Log: a.sink, Gate: a.gate, Follow: a.follower, Buckets: a.leveller, Turns: LaneLocks{lanes}, Preheat: a.keeper.Preheat, Strengths: a.gate}
 	a.switches = a.newSwitchboard()
 	a.reconciler = &commands.Reconciler{Env: a.env, Sales: a.sales, Log: a.sink, Gate: a.gate, Views: a.views}
 	a.repairer = a.newRepairer()

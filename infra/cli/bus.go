@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -28,11 +29,11 @@ func (a *app) carrier(ctx context.Context, r roles) (carrier, error) {
 	if len(a.settings.KafkaBrokers) == 0 || !r.any(roleRelay, roleProjector) {
 		local := bus.NewLocal(a.log)
 		return carrier{
-			publisher: local, topics: bus.TopicPerShard(a.settings.Namespace),
+			publisher: local, topics: bus.TopicPerShard(a.busName()),
 			subscribers: func(string) (message.Subscriber, error) { return local, nil },
 		}, nil
 	}
-	c := carrier{topics: bus.OneTopic(a.settings.Namespace)}
+	c := carrier{topics: bus.OneTopic(a.busName())}
 	if err := a.checkKafka(ctx, c.topics(0)); err != nil {
 		return carrier{}, err
 	}
@@ -42,8 +43,17 @@ func (a *app) carrier(ctx context.Context, r roles) (carrier, error) {
 	}
 	a.onClose(func(context.Context) error { return publisher.Close() })
 	c.publisher = publisher
-	c.subscribers, err = bus.KafkaSubscribers(a.settings.Namespace, a.kafka())
+	c.subscribers, err = bus.KafkaSubscribers(a.busName(), a.kafka())
 	return c, err
+}
+
+// busName begins the names of topics and consumer groups: the namespace, and for any
+// store but the first its number. So no projection is handed the events of another store.
+func (a *app) busName() string {
+	if a.env.Store == 1 {
+		return a.settings.Namespace
+	}
+	return a.settings.Namespace + ".s" + strconv.Itoa(int(a.env.Store))
 }
 
 func (a *app) kafka() bus.KafkaOptions {
@@ -88,7 +98,7 @@ func (a *app) publicRelay() (*bus.Relay, error) {
 	relay, err := bus.NewPublicRelay(bus.Source{Store: store, Log: a.sink, Place: projections.PublicPlace(a.pool, store)},
 		a.settings.KafkaPublicTopic, bus.EventSource(a.settings.Namespace, store), a.kafka(),
 		bus.RelayOptions{Log: a.log, Paused: a.noncorePaused, Lead: func(ctx context.Context, work func(context.Context) error) error {
-			return a.locks().lead(ctx, "public relay", work)
+			return a.locks().lead(ctx, publicLead, work)
 		}})
 	if err != nil {
 		return nil, err

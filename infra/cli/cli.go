@@ -9,9 +9,11 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/alecthomas/kong"
 
+	"seckill/domain"
 	"seckill/infra/config"
 )
 
@@ -26,6 +28,8 @@ const (
 // program is the command line: the settings, and the one list of commands.
 type program struct {
 	config.Settings
+	// Database is for this command alone, and so no setting.
+	Database string `name:"database" placeholder:"NAME" help:"Where sales live on several databases: work on this one alone; main is the first."`
 
 	Demo        demoCmd        `cmd:"" help:"Run a whole flash sale on this machine and prove the result."`
 	Serve       serveCmd       `cmd:"" help:"Run the service, or some of its parts."`
@@ -33,8 +37,10 @@ type program struct {
 	Sale        saleCmd        `cmd:"" help:"Create, list, show, revise, confirm, close, pause and resume sales."`
 	Preheat     preheatCmd     `cmd:"" help:"Make the gate ready for a sale, and compare everything it holds with the log."`
 	Switch      switchCmd      `cmd:"" help:"List switches, and turn them on and off in a hurry."`
-	Drill       drillCmd       `cmd:"" help:"Rehearse the switches at a sale of their own, against nodes that serve, and take them back."`
+	Drill       drillCmds      `cmd:"" help:"Rehearse the switches against nodes that serve, or broken stores on an installation of its own."`
 	Order       orderCmd       `cmd:"" help:"Show, cancel and pay orders."`
+	Trace       traceCmd       `cmd:"" help:"Tell the whole story of a purchase, from an order, a buyer or a trace id."`
+	Receipt     receiptCmd     `cmd:"" help:"Tell what the receipt of a refused purchase says, and whether the log agrees."`
 	Simulator   simulatorCmd   `cmd:"" help:"Stand for a payment provider, for a look and for tests: no money moves."`
 	Cleanup     cleanupCmd     `cmd:"" help:"End the life of a sale that is over: check that nothing is lost, then take away what need not be kept."`
 	Replay      replayCmd      `cmd:"" help:"Print stored events."`
@@ -47,17 +53,29 @@ type program struct {
 	Reconcile   reconcileCmd   `cmd:"" help:"Compare gate, log and views of every sale and report what differs."`
 	Rehydrate   rehydrateCmd   `cmd:"" help:"Build the gate again from the log, under a new epoch."`
 	ExportPage  exportPageCmd  `cmd:"" help:"Write the buyer page of a sale to a folder, for a CDN."`
+	Bench       benchCmd       `cmd:"" help:"Rehearse a sale over HTTP, on any URL: an open loop of people who press, look, pay, repeat and attack."`
 	Plan        planCmd        `cmd:"" help:"Tell what a sale needs, from what single things cost: nodes, gate, settings, and which strategy."`
+	Preflight   preflightCmd   `cmd:"" help:"Look at everything that a sale will stand on, as it runs, and say go or no-go."`
+	Stacks      stacksCmd      `cmd:"" help:"Ask a node three times what its goroutines wait for: a connection, an answer, a lock."`
 	Token       tokenCmd       `cmd:"" help:"Print a signed token for a buyer."`
 	Version     versionCmd     `cmd:"" help:"Print the versions of module, Go and schema."`
+	Probe       probeCmd       `cmd:"" help:"Ask a process on this machine whether it is ready, or lives: what health checks of containers run."`
+	Completion  completionCmd  `cmd:"" help:"Print the script by which a shell completes commands and flags."`
+	Man         manCmd         `cmd:"" help:"Print the manual page: seckill man | man -l -"`
 }
 
 // console is what a command works with beside its own flags.
 type console struct {
 	settings config.Settings
-	out      io.Writer
-	err      io.Writer
-	signals  <-chan os.Signal
+	// only names the one of several databases to work on; "" where nobody does.
+	only string
+	// narrowed: others of several databases are left out.
+	narrowed bool
+	// house is what the application is one of several in; nil where it is alone.
+	house   *house
+	out     io.Writer
+	err     io.Writer
+	signals <-chan os.Signal
 }
 
 // Main runs the program with the arguments after its name and gives its exit
@@ -82,13 +100,7 @@ func run(args []string, c console) (code int) {
 		}
 	}()
 	var p program
-	parser, err := kong.New(&p,
-		kong.Name("seckill"),
-		kong.Description("An event-sourced flash-sale engine. Settings come from flags, else from the environment, else from the file named by --config."),
-		kong.Writers(c.out, c.err),
-		kong.Exit(func(int) { panic(helpShown{}) }),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true}),
-	)
+	parser, err := newParser(&p, c)
 	if err != nil {
 		return c.fail(fmt.Errorf("build the command line: %w", err))
 	}
@@ -96,11 +108,29 @@ func run(args []string, c console) (code int) {
 	if err != nil {
 		return c.fail(&usageError{err: withHelp(err)})
 	}
+	without, err := config.Environment(parser.Model, os.Environ())
+	for _, name := range without {
+		fmt.Fprintf(c.err, "%s is set, and has no effect: it is not a setting.\n", name)
+	}
+	if err != nil {
+		return c.fail(&usageError{err: err})
+	}
 	if err := wrongID(parsed); err != nil {
 		return c.fail(err)
 	}
-	c.settings = p.Settings
-	return c.fail(parsed.Run(c))
+	c.settings, c.only = p.Settings, p.Database
+	return c.dispatch(parsed)
+}
+
+// newParser makes the command line that fills p.
+func newParser(p *program, c console) (*kong.Kong, error) {
+	return kong.New(p,
+		kong.Name("seckill"),
+		kong.Description("An event-sourced flash-sale engine. Settings come from flags, else from the environment, else from the file named by --config."),
+		kong.Writers(c.out, c.err),
+		kong.Exit(func(int) { panic(helpShown{}) }),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true}),
+	)
 }
 
 // withHelp says where what may be written stands, when the command line itself
@@ -140,7 +170,8 @@ func (c console) fail(err error) int {
 	}
 	fmt.Fprintln(c.err, "seckill: "+sentence(err))
 	var u *usageError
-	if errors.As(err, &u) {
+	var refusal *domain.Problem
+	if errors.As(err, &u) || errors.As(err, &refusal) && refusal.Code == domain.CodeInvalidRequest {
 		return exitUsage
 	}
 	return exitFailure
@@ -153,19 +184,33 @@ func (c console) stoppable() (ctx context.Context, done func()) {
 	quit, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
-		for _, act := range []func(){cancel, func() { os.Exit(exitFailure) }} {
-			select {
-			case <-c.signals:
-				act()
-			case <-quit:
-				return
-			}
-		}
+		c.obey(quit, time.Now, []func(){cancel, func() { os.Exit(exitFailure) }})
 	}()
 	return ctx, func() {
 		close(quit)
 		<-ended
 		cancel()
+	}
+}
+
+// sameStop is how soon a signal after the first is still the same wish: `timeout` sends
+// its own to the process and to its group.
+const sameStop = time.Second
+
+// obey acts on one signal after the other until quit is closed.
+func (c console) obey(quit <-chan struct{}, now func() time.Time, acts []func()) {
+	var last time.Time
+	for len(acts) > 0 {
+		select {
+		case <-c.signals:
+			if at := now(); last.IsZero() || at.Sub(last) >= sameStop {
+				last = at
+				acts[0]()
+				acts = acts[1:]
+			}
+		case <-quit:
+			return
+		}
 	}
 }
 

@@ -11,6 +11,9 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
+
+	"github.com/alecthomas/kong"
 
 	"seckill/domain"
 	"seckill/infra/config"
@@ -67,6 +70,8 @@ func TestAnErrorForPeopleIsToldAloneWhateverWrapsIt(t *testing.T) {
 		"Redis at h:1/0 cannot be reached":          explainRedis("redis://:pw@h:1/0", fmt.Errorf("dial: %w", os.ErrDeadlineExceeded)),
 		"Redis at h:1/0 does not let us in":         explainRedis("redis://:pw@h:1", errors.New("WRONGPASS invalid")),
 		"Redis at h:1, i:2 is a cluster that is":    explainRedis("redis://:pw@h:1,i:2", errors.New("CLUSTERDOWN Hash slot not served")),
+		"Redis at h:1/0 has fewer replicas than":    explainRedis("redis://:pw@h:1", errors.New("NOREPLICAS Not enough good replicas to write.")),
+		"Redis at h:1/0 is full":                    explainRedis("redis://:pw@h:1", errors.New("OOM command not allowed when used memory > 'maxmemory'.")),
 		"Redis at h:1/0 is a server of a cluster":   explainRedis("redis://:pw@h:1", errors.New("MOVED 1 i:2")),
 		"this took too long and was given up: lock": fmt.Errorf("lock: %w", context.DeadlineExceeded),
 	}
@@ -105,6 +110,40 @@ func TestRolesAreReadAndAnUnknownOneIsAUsageError(t *testing.T) {
 	}
 }
 
+func TestWhatAStoryIsAskedByIsCheckedBeforeAnyStore(t *testing.T) {
+	for want, args := range map[string][]string{
+		"--limit must be 1 or more":                                    {"trace", "alice", "--limit", "0"},
+		`--as must be one of "order","buyer","trace" but got "parrot"`: {"trace", "alice", "--as", "parrot"},
+	} {
+		if code, _, errs := try(t, args...); code != exitUsage || !strings.Contains(errs, want) {
+			t.Errorf("%v: exit code %d, stderr %q; want 2 and %q", args, code, errs, want)
+		}
+	}
+}
+
+// A list is marked by kong itself, and an empty choice cannot be written.
+func TestWhatIsToBeWrittenStandsOnceInTheHelp(t *testing.T) {
+	parser, err := newParser(&program{}, console{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	flags := 0
+	if err := kong.Visit(parser.Model, func(n kong.Visitable, next kong.Next) error {
+		if f, ok := n.(*kong.Flag); ok {
+			flags++
+			if shown := f.FormatPlaceHolder(); strings.Contains(shown, "…") && f.IsSlice() {
+				t.Errorf("--%s=%s", f.Name, shown)
+			}
+			if strings.HasPrefix(f.Enum, ",") {
+				t.Errorf("--%s offers nothing at all as a choice: %q", f.Name, f.Enum)
+			}
+		}
+		return next(nil)
+	}); err != nil || flags < 50 {
+		t.Fatalf("%d flags were looked at: %v", flags, err)
+	}
+}
+
 func TestNumbersForPeopleAreGrouped(t *testing.T) {
 	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1,000", 50_000: "50,000", 1_234_567: "1,234,567"} {
 		if got := grouped(n); got != want {
@@ -118,5 +157,44 @@ func TestAnAddressOfEveryInterfaceIsDialledOnThisMachine(t *testing.T) {
 		if got := dialable(listened); got != want {
 			t.Errorf("%s: got %s, want %s", listened, got, want)
 		}
+	}
+}
+
+// What the core refuses as not in form was asked for wrongly here too.
+func TestARequestThatIsNotInFormIsAUsageError(t *testing.T) {
+	c := console{err: &bytes.Buffer{}}
+	invalid := fmt.Errorf("tell: %w", domain.Invalid(domain.FieldError{Field: "id", Reason: "want a trace id"}))
+	if code := c.fail(invalid); code != exitUsage {
+		t.Errorf("exit code %d, want 2", code)
+	}
+	if code := c.fail(&domain.Problem{Code: domain.CodeSaleNotFound}); code != exitFailure {
+		t.Errorf("a sale that is not there: exit code %d, want 1", code)
+	}
+}
+
+// timeout(1) signals a process and then its group: that is one wish to stop, and what a
+// command began must still be taken back.
+func TestTwoSignalsAtOnceAreOneWishToStop(t *testing.T) {
+	signals, quit := make(chan os.Signal), make(chan struct{})
+	at := time.Unix(0, 0).UTC()
+	clock := make(chan time.Time)
+	var done []string
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		console{signals: signals}.obey(quit, func() time.Time { return <-clock }, []func(){
+			func() { done = append(done, "stop") }, func() { done = append(done, "end") },
+		})
+	}()
+	for i, after := range []time.Duration{0, time.Millisecond, 2 * sameStop} {
+		signals <- syscall.SIGTERM
+		if i == 2 && len(done) != 1 {
+			t.Errorf("after two signals at once: %v, want the first act alone", done)
+		}
+		clock <- at.Add(after)
+	}
+	<-ended
+	if got := strings.Join(done, " "); got != "stop end" {
+		t.Errorf("got %q, want both acts after a signal that came later", got)
 	}
 }

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os/user"
 	"strings"
@@ -10,6 +9,8 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
+	"seckill/api"
+	"seckill/commands"
 	"seckill/projections"
 )
 
@@ -41,48 +42,8 @@ type deadDropCmd struct {
 	Reason string `required:"" placeholder:"TEXT" help:"Why; it is kept with the events, and with who dropped them."`
 }
 
-// deadSequenceRow is a sequence whose events are set aside.
-type deadSequenceRow struct {
-	Projection string `json:"projection"`
-	Version    int    `json:"version"`
-	Shard      int    `json:"shard"`
-	Sequence   string `json:"sequence"`
-	State      string `json:"state"`
-	First      int64  `json:"first"`
-	Last       int64  `json:"last"`
-	Events     int64  `json:"events"`
-	Reason     string `json:"reason"`
-	Since      string `json:"since"`
-	Note       string `json:"note"`
-}
-
-// deadLetterRow is an event that is set aside.
-type deadLetterRow struct {
-	Projection string `json:"projection"`
-	Version    int    `json:"version"`
-	Sequence   string `json:"sequence"`
-	Position   int64  `json:"position"`
-	Hash       string `json:"hash"`
-	Type       string `json:"type"`
-	State      string `json:"state"`
-	Reason     string `json:"reason"`
-	Tries      int    `json:"tries"`
-	ParkedAt   string `json:"parked_at"`
-	Note       string `json:"note"`
-	DroppedAt  string `json:"dropped_at,omitempty"`
-}
-
-// deadOutcome is what became of a sequence.
-type deadOutcome struct {
-	Projection string `json:"projection"`
-	Sequence   string `json:"sequence"`
-	Applied    int    `json:"applied"`
-	OK         bool   `json:"ok"`
-	Detail     string `json:"detail"`
-}
-
-func (s readSide) deadLetters() projections.DeadLetters {
-	return projections.DeadLetters{DB: s.pool, Source: s.source, Projections: projections.All()}
+func (s readSide) deadLetters() letterBox {
+	return letterBox{projections.DeadLetters{DB: s.pool, Source: s.source, Projections: projections.All()}, s.notes}
 }
 
 // find gives what the filter names, or says that there is nothing of it.
@@ -101,13 +62,13 @@ func (k *deadListCmd) Run(c console) error {
 		if err != nil {
 			return err
 		}
-		rows := make([]deadSequenceRow, len(found))
+		rows := make([]api.DeadSequence, len(found))
 		for i, s := range found {
-			rows[i] = newDeadSequence(s)
+			rows[i] = deadSequence(s)
 		}
 		if k.JSON {
 			return c.json(struct {
-				Sequences []deadSequenceRow `json:"sequences"`
+				Sequences []api.DeadSequence `json:"sequences"`
 			}{rows})
 		}
 		if len(rows) == 0 {
@@ -121,17 +82,10 @@ func (k *deadListCmd) Run(c console) error {
 			if r.State == projections.StateDropped {
 				why = r.Note
 			}
-			t.AppendRow(table.Row{r.Projection, r.Sequence, r.State, r.First, r.Events, r.Since, why})
+			t.AppendRow(table.Row{r.Projection, r.Sequence, r.State, r.First, r.Events, r.Since.Format(time.RFC3339), why})
 		}
 		return c.print(t)
 	})
-}
-
-func newDeadSequence(s projections.DeadSequence) deadSequenceRow {
-	return deadSequenceRow{
-		Projection: s.Projection, Version: s.Version, Shard: s.Shard, Sequence: s.Sequence, State: s.State, First: s.First, Last: s.Last,
-		Events: s.Events, Reason: s.Reason, Since: s.Since.Format(time.RFC3339), Note: s.Note,
-	}
 }
 
 // Run shows.
@@ -147,33 +101,22 @@ func (k *deadShowCmd) Run(c console) error {
 		if err != nil {
 			return err
 		}
-		rows := make([]deadLetterRow, len(letters))
+		rows := make([]api.DeadLetter, len(letters))
 		for i, l := range letters {
-			rows[i] = newDeadLetter(l)
+			rows[i] = deadLetter(l)
 		}
 		if k.JSON {
 			return c.json(struct {
-				Letters []deadLetterRow `json:"letters"`
+				Letters []api.DeadLetter `json:"letters"`
 			}{rows})
 		}
 		t := newTable("projection", "position", "type", "state", "tries", "parked", "reason", "note")
 		numbers(t, 2, 5)
 		for _, r := range rows {
-			t.AppendRow(table.Row{r.Projection, r.Position, r.Type, r.State, r.Tries, r.ParkedAt, r.Reason, r.Note})
+			t.AppendRow(table.Row{r.Projection, r.Position, r.Type, r.State, r.Tries, r.ParkedAt.Format(time.RFC3339), r.Reason, r.Note})
 		}
 		return c.print(t)
 	})
-}
-
-func newDeadLetter(l projections.DeadLetter) deadLetterRow {
-	r := deadLetterRow{
-		Projection: l.Projection, Version: l.Version, Sequence: l.Sequence, Position: l.Position, Hash: l.Hash.String(), Type: l.Type,
-		State: l.State, Reason: l.Reason, Tries: l.Tries, ParkedAt: l.ParkedAt.Format(time.RFC3339), Note: l.Note,
-	}
-	if !l.DroppedAt.IsZero() {
-		r.DroppedAt = l.DroppedAt.Format(time.RFC3339)
-	}
-	return r
 }
 
 // Run retries. What still cannot be applied is exit code 3.
@@ -186,18 +129,14 @@ func (k *deadRetryCmd) Run(c console) error {
 		if err != nil {
 			return err
 		}
-		outcomes := []deadOutcome{}
+		outcomes := []api.DeadOutcome{}
 		for _, s := range found {
 			if k.All && s.State == projections.StateDropped {
 				continue
 			}
-			applied, err := side.deadLetters().Retry(ctx, s)
-			if err != nil && !errors.Is(err, projections.ErrUnfit) {
-				return err
-			}
-			o := deadOutcome{Projection: s.Projection, Sequence: s.Sequence, Applied: applied, OK: err == nil}
+			o, err := side.deadLetters().retry(ctx, s, commands.Actor{By: whoami()})
 			if err != nil {
-				o.Detail = oneLine(err)
+				return err
 			}
 			outcomes = append(outcomes, o)
 		}
@@ -205,7 +144,7 @@ func (k *deadRetryCmd) Run(c console) error {
 	})
 }
 
-func (c console) tellOutcomes(outcomes []deadOutcome, asJSON bool) error {
+func (c console) tellOutcomes(outcomes []api.DeadOutcome, asJSON bool) error {
 	failed := false
 	for _, o := range outcomes {
 		failed = failed || !o.OK
@@ -222,7 +161,7 @@ func (c console) tellOutcomes(outcomes []deadOutcome, asJSON bool) error {
 	}
 	if asJSON {
 		if err := c.json(struct {
-			Sequences []deadOutcome `json:"sequences"`
+			Sequences []api.DeadOutcome `json:"sequences"`
 		}{outcomes}); err != nil {
 			return err
 		}
@@ -246,18 +185,15 @@ func (k *deadDropCmd) Run(c console) error {
 		if err != nil {
 			return err
 		}
-		rows := make([]deadSequenceRow, len(found))
+		rows := make([]api.DeadSequence, len(found))
 		for i, s := range found {
-			note := whoami() + ": " + strings.TrimSpace(k.Reason)
-			if err := side.deadLetters().Drop(ctx, s, note); err != nil {
+			if rows[i], err = side.deadLetters().drop(ctx, s, commands.Actor{By: whoami(), Note: k.Reason}); err != nil {
 				return err
 			}
-			rows[i] = newDeadSequence(s)
-			rows[i].State, rows[i].Note = projections.StateDropped, note
 		}
 		if k.JSON {
 			return c.json(struct {
-				Sequences []deadSequenceRow `json:"sequences"`
+				Sequences []api.DeadSequence `json:"sequences"`
 			}{rows})
 		}
 		for _, r := range rows {

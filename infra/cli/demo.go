@@ -15,7 +15,8 @@ import (
 type demoCmd struct {
 	Stock    *int64 `placeholder:"N" help:"Units there are. Default: 10,000, on an imitated Redis 1,000."`
 	Buyers   *int   `placeholder:"N" help:"Distinct buyers. Default: 50,000, on an imitated Redis 5,000."`
-	Strategy string `default:"redis-async" placeholder:"NAME" help:"Strategy of the sale. Default: ${default}."`
+	Strategy string `default:"redis-async" complete:"postgres,redis-sync,redis-async" placeholder:"NAME" help:"Strategy of the sale. Default: ${default}."`
+	Buckets  int    `default:"1" placeholder:"N" help:"Parts of the stock, each in a lane of its own (docs/buckets.md). Default: ${default}."`
 	Exit     bool   `help:"Stop when the result is printed."`
 	JSON     bool   `name:"json" help:"Print the result as JSON."`
 }
@@ -35,6 +36,10 @@ func (d *demoCmd) check() error {
 	switch {
 	case !slices.Contains([]domain.Strategy{domain.StrategyPostgres, domain.StrategyRedisSync, domain.StrategyRedisAsync}, domain.Strategy(d.Strategy)):
 		return usage("there is no strategy %q: want postgres, redis-sync or redis-async", d.Strategy)
+	case d.Buckets < 1 || d.Buckets > domain.MaxBuckets:
+		return usage("--buckets must be 1 to %d", domain.MaxBuckets)
+	case d.Buckets > 1 && domain.Strategy(d.Strategy) == domain.StrategyPostgres:
+		return usage("--buckets must be 1 with the strategy postgres, which has no gate to spread")
 	case d.Stock != nil && (*d.Stock < 1 || *d.Stock > domain.MaxQuantity):
 		return usage("--stock must be 1 to %d", domain.MaxQuantity)
 	case d.Buyers != nil && (*d.Buyers < 1 || *d.Buyers > maxDemoBuyers):
@@ -60,9 +65,9 @@ func (d *demoCmd) Run(c console) error {
 	defer counter.Close()
 	c.settings = settings
 	c.settings.AdminAddr = "" // a demo has one address
-	return c.serve(ctx, warnings(c), allRoles(), func(a *app, address string) lifecycle.Entry {
+	return c.serve(ctx, warnings(c), allRoles(), func(a *app, f front) lifecycle.Entry {
 		d.size(c, a)
-		s := &stage{demo: d, console: c, app: a, address: dialable(address), counter: counter, began: began}
+		s := &stage{demo: d, console: c, app: a, address: f.operators(), links: f.links, counter: counter, began: began}
 		return lifecycle.Entry{Name: "demo", Part: lifecycle.NewLoop(func(ctx context.Context) error {
 			err := s.play(ctx)
 			if err == nil && !d.Exit {
@@ -109,6 +114,7 @@ type stage struct {
 	console console
 	app     *app
 	address string
+	links   *api.Links
 	counter net.Listener // where orders are paid
 	began   time.Time
 
@@ -179,11 +185,8 @@ func (s *stage) goodbye(r *result) error {
 	if err != nil {
 		return err
 	}
-	operator, err := api.SignToken(s.secret, "demo-operator", api.RoleAdmin, "", time.Hour)
-	if err != nil {
-		return err
-	}
-	for _, path := range []string{"/s/" + s.sale + "#token=" + visitor, "/ops#token=" + operator, "/api/v1/sales/" + s.sale, "/readyz", "/metrics", "/openapi.yaml"} {
+	s.console.say("  http://%s%s is the console, signed in once, within %s", s.address, s.links.Path("demo-operator"), api.LinkFor)
+	for _, path := range []string{"/s/" + s.sale + "#token=" + visitor, "/api/v1/sales/" + s.sale, "/readyz", "/metrics", "/openapi.yaml"} {
 		s.console.say("  http://%s%s", s.address, path)
 	}
 	if r.life.open != "" {

@@ -27,14 +27,19 @@ const (
 
 // signTokens signs one token per buyer.
 func (s *stage) signTokens(ctx context.Context) ([]string, error) {
-	tokens := make([]string, *s.demo.Buyers)
+	return signAll(ctx, s.secret, "buyer-%07d", "", *s.demo.Buyers)
+}
+
+// signAll signs n tokens, each for a buyer of its own.
+func signAll(ctx context.Context, secret []byte, name, tier string, n int) ([]string, error) {
+	tokens := make([]string, n)
 	workers := runtime.GOMAXPROCS(0)
 	errs := make([]error, workers)
 	var all sync.WaitGroup
 	for w := range workers {
 		all.Go(func() {
 			for i := w; i < len(tokens) && errs[w] == nil && ctx.Err() == nil; i += workers {
-				tokens[i], errs[w] = api.SignToken(s.secret, fmt.Sprintf("buyer-%07d", i+1), "", "", tokenLife)
+				tokens[i], errs[w] = api.SignToken(secret, fmt.Sprintf(name, i+1), "", tier, tokenLife)
 			}
 		})
 	}
@@ -55,7 +60,7 @@ func (s *stage) schedule(ctx context.Context) error {
 	}
 	s.opens = time.Now().Add(opensIn).Truncate(time.Millisecond)
 	body, err := json.Marshal(api.SaleBody{
-		Title: demoTitle, Strategy: s.demo.Strategy,
+		Title: demoTitle, Strategy: s.demo.Strategy, Buckets: s.demo.Buckets,
 		OpensAt: s.opens.Format(time.RFC3339Nano), ClosesAt: s.opens.Add(24 * time.Hour).Format(time.RFC3339Nano),
 		Items: []api.ItemBody{{SKU: demoSKU, Title: demoTitle, Price: "1.00", Currency: "CNY", Stock: *s.demo.Stock}},
 	})

@@ -61,14 +61,16 @@ type fate struct {
 	do           func(ctx context.Context, f fate) error
 }
 
-// fates chooses what becomes of the orders that were won, the first ones of them.
-func (s *stage) fates(crowd *sent, l *life) []fate {
-	bought := crowd.crowd.Orders()
+// fates chooses what becomes of the orders that were won, the first ones of them. What
+// was answered while nobody could tell, and came to nothing, is nobody's to pay.
+func (s *stage) fates(bought map[int]string, tokens []string, r *result) []fate {
+	l := &r.life
+	maps.DeleteFunc(bought, func(_ int, order string) bool { return r.lost[order] })
 	n := len(bought)
 	l.paid, l.failed, l.cancelled = min(demoPaid, (n+1)/2), min(demoFailed, n/10), min(demoCancelled, n/10)
 	all := make([]fate, 0, l.paid+l.failed+l.cancelled)
 	for _, buyer := range slices.Sorted(maps.Keys(bought)) {
-		f := fate{order: bought[buyer], token: crowd.tokens[buyer]}
+		f := fate{order: bought[buyer], token: tokens[buyer]}
 		switch i := len(all); {
 		case i == cap(all):
 			l.open = f.order
@@ -106,7 +108,7 @@ func (s *stage) liveOn(ctx context.Context, crowd *sent, r *result) error {
 			}
 		})
 	}
-	for _, f := range s.fates(crowd, &r.life) {
+	for _, f := range s.fates(crowd.crowd.Orders(), crowd.tokens, r) {
 		work <- f
 	}
 	close(work)

@@ -43,6 +43,7 @@ type result struct {
 	followed *load.Measurement
 	report   commands.SaleReport
 	rejected int64
+	lost     map[string]bool // orders that were rejected
 	life     life
 	// firstAfter is from the start of the program to the first acceptance.
 	firstAfter time.Duration
@@ -63,7 +64,7 @@ func (s *stage) judge(crowd *sent, followed *load.Measurement, report commands.S
 func (r *result) count(s *stage, views commands.ViewSnapshot) {
 	r.SaleID, r.Strategy, r.Stock, r.Buyers = s.sale, s.demo.Strategy, *s.demo.Stock, *s.demo.Buyers
 	r.Accepted, r.Errors, r.Drift = r.sent.OK, r.sent.Failed+r.sent.Unanswered, r.report.Drift
-	r.Refused = map[string]int{}
+	r.Refused, r.lost = map[string]int{}, map[string]bool{}
 	failed := map[string]bool{}
 	for i := range r.sent.Sights {
 		if sight := &r.sent.Sights[i]; sight.Failed {
@@ -83,6 +84,7 @@ func (r *result) count(s *stage, views commands.ViewSnapshot) {
 		switch o.Status {
 		case domain.OrderStatusRejected:
 			r.rejected++
+			r.lost[o.ID] = true
 		default:
 			r.Placed += o.Units
 		}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -78,5 +79,24 @@ func TestEveryBrokenInvariantIsNamed(t *testing.T) {
 	}
 	if over := judged(5, 0, 0); over.Oversold != 1 || over.Undersold != 0 {
 		t.Errorf("got %d oversold and %d undersold, want 1 and 0", over.Oversold, over.Undersold)
+	}
+}
+
+// An answer whose outcome nobody could tell may come to nothing: such an order is
+// neither paid nor cancelled.
+func TestOrdersThatCameToNothingAreLeftAlone(t *testing.T) {
+	r := &result{lost: map[string]bool{"o1": true}}
+	bought, tokens := map[int]string{}, make([]string, 21)
+	for i := range tokens {
+		bought[i] = fmt.Sprintf("o%d", i)
+	}
+	fates := (&stage{}).fates(bought, tokens, r)
+	for _, f := range fates {
+		if f.order == "o1" {
+			t.Errorf("something becomes of order %s, which was rejected", f.order)
+		}
+	}
+	if r.life.paid != 10 || r.life.failed != 2 || r.life.cancelled != 2 || len(fates) != 14 {
+		t.Errorf("got %+v for %d orders, want those of 20", r.life, len(fates))
 	}
 }

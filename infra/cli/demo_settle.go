@@ -51,7 +51,7 @@ func (s *stage) drain(ctx context.Context, crowd *sent) error {
 	}
 	for _, place := range commands.Places(s.app.env.Store, sale.Sale) {
 		for {
-			done, err := s.recorded(ctx, place)
+			done, err := s.app.caughtUp(ctx, place)
 			if err != nil {
 				return err
 			}
@@ -74,13 +74,13 @@ func (s *stage) drain(ctx context.Context, crowd *sent) error {
 	return ctx.Err()
 }
 
-// recorded tells whether the log has everything that a lane's journal holds.
-func (s *stage) recorded(ctx context.Context, place domain.Place) (bool, error) {
-	state, err := s.app.gate.Lane(ctx, place.Lane())
+// caughtUp tells whether the log has everything that a lane's journal holds.
+func (a *app) caughtUp(ctx context.Context, place domain.Place) (bool, error) {
+	state, err := a.gate.Lane(ctx, place.Lane())
 	if err != nil {
 		return false, fmt.Errorf("look at lane %d: %w", place.Lane(), err)
 	}
-	cursors, err := s.app.sink.Cursors(ctx, []int{place.Lane()})
+	cursors, err := a.sink.Cursors(ctx, []int{place.Lane()})
 	if err != nil {
 		return false, fmt.Errorf("read the cursor of lane %d: %w", place.Lane(), err)
 	}

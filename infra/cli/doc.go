@@ -7,6 +7,10 @@
 // sentence and never as a stack trace, and that a command works on configured
 // stores and on private ones alike.
 //
+// Where sales live on several databases a command works on each, on the one that
+// --database names, or on that of the sale or order it names (databases.go); serve runs an
+// application for each and one API over all (house.go).
+//
 // It refuses to decide anything about purchases: commands does. It is the only
 // package that knows every other.
 package cli

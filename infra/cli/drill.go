@@ -11,6 +11,12 @@ import (
 	"seckill/infra/config"
 )
 
+// drillCmds are what can be rehearsed; the switches where nothing is named.
+type drillCmds struct {
+	Switches drillCmd       `cmd:"" default:"withargs" help:"Rehearse the switches at a sale of their own, against nodes that serve, and take them back. This is what drill alone does."`
+	Stores   drillStoresCmd `cmd:"" help:"Break Redis, PostgreSQL and Kafka of an installation of its own under a load, one after the other, and grade what buyers saw and what was lost."`
+}
+
 type drillCmd struct {
 	URLs   []string `name:"url" placeholder:"URL" help:"A node that answers buyers; once for each. Default: the one at --http-addr on this machine."`
 	Sale   string   `placeholder:"ID" help:"An open rehearsal sale, whose eligible_tiers are rehearsal alone. Default: one is made."`
@@ -66,7 +72,7 @@ func (d *drillCmd) Run(c console) error {
 		return err
 	}
 	return c.withApp(func(ctx context.Context, a *app) error {
-		server, err := a.newServer(roles{roleAPI}, insideVerifier{operatorName()})
+		server, err := a.newServer(roles{roleAPI}, front{verifier: insideVerifier{operatorName()}})
 		if err != nil {
 			return err
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"net/url"
 	"strings"
 	"syscall"
 
@@ -72,6 +73,18 @@ func explainListen(flag, addr string, err error) error {
 	return &told{"the address " + addr + " cannot be listened on: is it one of this machine?", err}
 }
 
+// nodeAway says that a node did not answer; any other error stays.
+func nodeAway(node string, err error) error {
+	var asked *url.Error
+	switch {
+	case !errors.As(err, &asked) || errors.Is(err, context.Canceled):
+		return err
+	case asked.Timeout():
+		return &told{"the node at " + node + " did not answer in time: does its process run, and is it a seckill?", err}
+	}
+	return &told{"the node at " + node + " cannot be reached: is it running, and is the address right?", err}
+}
+
 // explainRedis says why the gate's Redis cannot be worked with, without its
 // password.
 func explainRedis(address config.URL, err error) error {
@@ -98,6 +111,14 @@ func explainRedis(address config.URL, err error) error {
 		return &told{"Redis" + where + " is a server of a cluster: name several of its servers in the Redis URL, with commas between, or write ?cluster=true behind it", err}
 	case strings.Contains(text, "cluster support disabled"):
 		return &told{"Redis" + where + " is no cluster: name one address in the Redis URL, or sentinels and ?master_name=NAME", err}
+	case errors.Is(err, redisgate.ErrSentinel), strings.Contains(strings.ToLower(text), "unknown command 'cluster'"):
+		return &told{"Redis" + where + " is a sentinel: name the master that it watches behind the address, as ?master_name=NAME", err}
+	case strings.Contains(text, "READONLY"):
+		return &told{"Redis" + where + " is a replica: name its master in the Redis URL, or sentinels and ?master_name=NAME", err}
+	case strings.Contains(text, "NOREPLICAS"):
+		return &told{"Redis" + where + " has fewer replicas than its setting min-replicas-to-write: start them, or lower that setting", err}
+	case strings.Contains(text, "OOM "):
+		return &told{"Redis" + where + " is full: raise its setting maxmemory", err}
 	case strings.Contains(text, "CLUSTERDOWN"):
 		return &told{"Redis" + where + " is a cluster that is down or not complete: look at CLUSTER INFO", err}
 	case strings.Contains(text, "LOADING"):

@@ -8,9 +8,9 @@ import (
 	"log/slog"
 	"net/http"
 	"os/user"
-	"strings"
 
 	"seckill/api"
+	"seckill/domain"
 	"seckill/infra/pg"
 )
 
@@ -36,7 +36,7 @@ func (v insideVerifier) Verify(context.Context, string) (api.Caller, error) {
 
 // operatorName is who the log says did it: the user of the machine.
 func operatorName() string {
-	if u, err := user.Current(); err == nil && u.Username != "" && !strings.ContainsAny(u.Username, " \t") {
+	if u, err := user.Current(); err == nil && domain.ValidBuyer("cli:"+u.Username) && u.Username != "" {
 		return "cli:" + u.Username
 	}
 	return "cli"
@@ -45,7 +45,7 @@ func operatorName() string {
 // withAPI opens the application and does f with the API inside it.
 func (c console) withAPI(f func(ctx context.Context, in inside) error) error {
 	return c.withApp(func(ctx context.Context, a *app) error {
-		server, err := a.newServer(roles{roleAPI}, insideVerifier{operatorName()})
+		server, err := a.newServer(roles{roleAPI}, front{verifier: insideVerifier{operatorName()}})
 		if err != nil {
 			return err
 		}
@@ -55,6 +55,22 @@ func (c console) withAPI(f func(ctx context.Context, in inside) error) error {
 		c.mentionServing(ctx, a)
 		return nil
 	})
+}
+
+// withHouse opens the application of every database that answers, running nothing, and
+// does f with the API over them inside it. Each log was checked.
+func (c console) withHouse(f func(ctx context.Context, in inside) error) error {
+	ctx, done := c.stoppable()
+	defer done()
+	h := c.newHouse(warnings(c), nil)
+	if err := h.open(ctx); err != nil {
+		return joinClose(err, h.close(ctx))
+	}
+	server, err := h.newServer(c.settings, roles{roleAPI}, front{verifier: insideVerifier{operatorName()}})
+	if err == nil {
+		err = f(ctx, inside{server: server, log: h.log, checkLog: func(context.Context) error { return nil }})
+	}
+	return joinClose(err, h.close(ctx))
 }
 
 // notServed is what an operator should know who changes or looks at sales then.

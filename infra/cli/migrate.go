@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"seckill/infra/pg"
@@ -34,6 +35,9 @@ type schema struct {
 
 // Run migrates.
 func (m *migrateUpCmd) Run(c console) error {
+	if c.settings.Several() {
+		return c.migrateEach(m.JSON)
+	}
 	return c.withOwner(func(ctx context.Context, a addresses) error {
 		if err := pg.Migrate(ctx, string(a.owner), c.settings.Namespace); err != nil {
 			return err
@@ -44,6 +48,9 @@ func (m *migrateUpCmd) Run(c console) error {
 
 // Run tells where the schema stands.
 func (m *migrateStatusCmd) Run(c console) error {
+	if c.settings.Several() {
+		return c.statusOfEach(m.JSON)
+	}
 	return c.withOwner(func(ctx context.Context, a addresses) error { return c.printSchema(ctx, a, m.JSON) })
 }
 
@@ -63,18 +70,26 @@ func (c console) printSchema(ctx context.Context, a addresses, asJSON bool) erro
 	if err != nil {
 		return err
 	}
-	seen := schema{Namespace: s.Namespace, Version: s.Version, Latest: s.Latest, OldestProgram: s.OldestProgram, Pending: append([]string{}, s.Pending...)}
+	seen := schemaOf(s)
 	if asJSON {
 		return errors.Join(c.json(seen), tooNew(s))
 	}
-	fmt.Fprintf(c.out, "schema %s: version %d of %d\n", s.Namespace, s.Version, s.Latest)
+	seen.print(c.out)
+	return tooNew(s)
+}
+
+func schemaOf(s pg.SchemaStatus) schema {
+	return schema{Namespace: s.Namespace, Version: s.Version, Latest: s.Latest, OldestProgram: s.OldestProgram, Pending: append([]string{}, s.Pending...)}
+}
+
+func (s schema) print(out io.Writer) {
+	fmt.Fprintf(out, "schema %s: version %d of %d\n", s.Namespace, s.Version, s.Latest)
 	if len(s.Pending) > 0 {
-		fmt.Fprintf(c.out, "to be applied: %s\n", strings.Join(s.Pending, ", "))
+		fmt.Fprintf(out, "to be applied: %s\n", strings.Join(s.Pending, ", "))
 	}
 	if s.Version > s.Latest && s.OldestProgram <= s.Latest {
-		fmt.Fprintf(c.out, "newer than this program, which may work on it all the same: it knows version %d\n", s.OldestProgram)
+		fmt.Fprintf(out, "newer than this program, which may work on it all the same: it knows version %d\n", s.OldestProgram)
 	}
-	return tooNew(s)
 }
 
 // tooNew is a failure: this program may not work on such a schema.

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"seckill/api"
@@ -24,7 +23,7 @@ func newMetrics() *obs.Metrics {
 	known := obs.Known{
 		Outcomes: api.PurchaseOutcomes(), Scripts: gateScripts[:], Alarms: append(commands.AlarmKinds(), projections.AlarmParked),
 		Shards: eventstore.DefaultShards, Findings: commands.FindingKinds(), Endpoints: api.LimitedEndpoints(),
-		Answers: commands.KnownAnswers(),
+		Answers: commands.KnownAnswers(), Accepted: api.AcceptedPurchases(), Failures: api.FailedPurchases(),
 	}
 	for _, name := range domain.SwitchNames() {
 		known.Switches = append(known.Switches, string(name))
@@ -35,66 +34,43 @@ func newMetrics() *obs.Metrics {
 	return obs.New(known)
 }
 
-// sampleEvery is how often the process looks at where everything stands.
-const sampleEvery = time.Second
-
-// sample shows where log, relay, projections and lanes stand, until ctx ends. A
-// store that is away shows as numbers that stay.
-func (a *app) sample(ctx context.Context) error {
-	tick := time.NewTicker(sampleEvery)
-	defer tick.Stop()
-	for {
-		a.metrics.Kept(a.kept.Size())
-		a.metrics.SwitchedOn(switchNames(a.switches.Everywhere()))
-		a.sampleMembers()
-		a.metrics.LimitedBuyers(a.markedBuyers())
-		a.metrics.GateClock(a.clock.Offset())
-		err := errors.Join(a.sampleQueue(ctx), a.sampleProgress(ctx))
-		if err == nil {
-			err = a.sampleLanes(ctx)
-		}
-		if err != nil && ctx.Err() == nil {
-			a.log.Debug("nothing new to show", "error", err)
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-		}
-	}
-}
-
 func (a *app) sampleMembers() {
 	lists := a.knownMembers.Standing()
 	a.metrics.MemberLists(lists.Loaded, lists.Unreadable, lists.Wrong)
 }
 
-// sampleBudget bounds looking at what is queued.
-const sampleBudget = 2 * time.Second
-
-// sampleQueue shows what is accepted and not decided. Its age goes on growing
-// while a store is away.
-func (a *app) sampleQueue(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, sampleBudget)
-	defer cancel()
-	if sales, err := a.sales.List(ctx); err == nil {
-		a.queueLanes = commands.QueueLanes(a.env.Store, sales)
+// lookAtJournal shows what is accepted and not decided, and the lanes. Its age goes on
+// growing while a store is away.
+func (w *watching) lookAtJournal(ctx context.Context) (commands.Queued, error) {
+	a := w.app
+	sales := w.lastList()
+	if sales == nil {
+		return commands.Queued{}, errNoList
 	}
+	a.queueLanes = commands.QueueLanes(a.env.Store, sales)
 	queued, err := a.queue.Look(ctx, a.queueLanes)
 	a.metrics.Queued(queued.Orders, queued.Oldest)
-	return err
+	if !queued.Read {
+		return queued, err
+	}
+	now := a.env.Now()
+	a.metrics.JournalLag(queued.Entries)
+	a.metrics.BacklogSeen(true, now)
+	w.stage(obs.StageJournal, now, queued.Entries)
+	return queued, a.sampleLanes(ctx)
 }
 
-// sampleProgress shows the head, the relay's place, what is sealed, and where each
+// lookAtViews shows the head, the relay's place, what is sealed, and where each
 // projection and shard stands.
-func (a *app) sampleProgress(ctx context.Context) error {
+func (w *watching) lookAtViews(ctx context.Context) (projections.Details, error) {
+	a := w.app
 	d, err := a.progress.Details(ctx)
 	if err != nil {
-		return err
+		return d, err
 	}
 	sealed, err := a.sink.LastSeal(ctx)
 	if err != nil {
-		return err
+		return d, err
 	}
 	if sealed != nil {
 		a.metrics.SealedAt(sealed.Last)
@@ -102,20 +78,32 @@ func (a *app) sampleProgress(ctx context.Context) error {
 	now := a.env.Now()
 	a.metrics.LogAt(d.Head.Number)
 	a.metrics.RelayAt(d.Relay.At.Number)
+	a.metrics.BacklogSeen(false, now)
+	w.stage(obs.StageRelay, now, d.Head.Number-d.Relay.At.Number)
 	for _, p := range d.Projections {
-		place := obs.ProjectionPlace{Position: d.Head.Number, NewestAge: since(now, p.Newest), Parked: p.Parked, OldestParked: since(now, p.OldestParked)}
-		for _, s := range d.Lines {
-			if s.Projection != p.Projection {
-				continue
-			}
-			lag := since(now, s.Waiting)
-			a.metrics.ShardAt(s.Projection, s.Shard, s.Behind, lag)
-			place.Position = min(place.Position, s.At.Number)
-			place.LagEvents, place.Lag = max(place.LagEvents, s.Behind), max(place.Lag, lag)
-		}
+		place := placeOf(d, p, now)
 		a.metrics.ProjectionAt(p.Projection, place)
+		w.stage(p.Projection, now, place.LagEvents)
+		for _, s := range d.Lines {
+			if s.Projection == p.Projection {
+				a.metrics.ShardAt(s.Projection, s.Shard, s.Behind, since(now, s.Waiting))
+			}
+		}
 	}
-	return nil
+	return d, nil
+}
+
+// placeOf is where a projection stands: where its slowest shard does.
+func placeOf(d projections.Details, p projections.ProjectionDetails, now time.Time) obs.ProjectionPlace {
+	place := obs.ProjectionPlace{Position: d.Head.Number, NewestAge: since(now, p.Newest), Parked: p.Parked, OldestParked: since(now, p.OldestParked)}
+	for _, s := range d.Lines {
+		if s.Projection != p.Projection {
+			continue
+		}
+		place.Position = min(place.Position, s.At.Number)
+		place.LagEvents, place.Lag = max(place.LagEvents, s.Behind), max(place.Lag, since(now, s.Waiting))
+	}
+	return place
 }
 
 // since is how long ago something was, 0 for the zero time and for what a clock
@@ -129,18 +117,8 @@ func since(now, t time.Time) time.Duration {
 
 // sampleLanes looks at every lane that holds a sale.
 func (a *app) sampleLanes(ctx context.Context) error {
-	sales, err := a.sales.List(ctx)
-	if err != nil {
-		return err
-	}
-	lanes := commands.QueueLanes(a.env.Store, sales)
-	cursors, err := a.sink.Cursors(ctx, lanes)
-	if err != nil {
-		return err
-	}
 	var selling, closed, missing int
-	var lag int64
-	for i, lane := range lanes {
+	for _, lane := range a.queueLanes {
 		state, err := a.gate.Lane(ctx, lane)
 		switch {
 		case err != nil:
@@ -152,10 +130,7 @@ func (a *app) sampleLanes(ctx context.Context) error {
 		default:
 			closed++
 		}
-		if state.Epoch == cursors[i].Epoch {
-			lag += max(state.N-cursors[i].N, 0)
-		}
 	}
-	a.metrics.Lanes(selling, closed, missing, lag)
+	a.metrics.Lanes(selling, closed, missing)
 	return nil
 }

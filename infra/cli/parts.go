@@ -10,6 +10,7 @@ import (
 
 	"seckill/api"
 	"seckill/infra/bus"
+	"seckill/infra/config"
 	"seckill/infra/crash"
 	"seckill/infra/lifecycle"
 	"seckill/projections"
@@ -58,6 +59,15 @@ type front struct {
 	listener net.Listener
 	admin    net.Listener // nil where operators come with all others
 	verifier api.Verifier
+	links    *api.Links // nil where tokens are signed by somebody else
+}
+
+// operators gives where operators are served.
+func (f front) operators() string {
+	if f.admin != nil {
+		return dialable(f.admin.Addr().String())
+	}
+	return dialable(f.listener.Addr().String())
 }
 
 func (f front) close() error {
@@ -71,6 +81,28 @@ func (f front) close() error {
 // parts lists what runs for some roles, in the order of starting. f is needed for
 // the api role only.
 func (a *app) parts(ctx context.Context, r roles, f front) ([]lifecycle.Entry, error) {
+	entries, err := a.work(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	server, err := a.newServer(r, f)
+	if err != nil {
+		return nil, err
+	}
+	return append(entries, webOf(a.settings, server, r, f)), nil
+}
+
+// webOf gives the part that serves HTTP.
+func webOf(s config.Settings, server *api.Server, r roles, f front) lifecycle.Entry {
+	serving := newWeb(server, f)
+	if r.any(roleAPI) {
+		serving.drainFor = s.DrainFor
+	}
+	return lifecycle.Entry{Name: "HTTP server", Part: serving, StopWithin: 20*time.Second + serving.drainFor}
+}
+
+// work lists what runs for some roles beside the HTTP server, in the order of starting.
+func (a *app) work(ctx context.Context, r roles) ([]lifecycle.Entry, error) {
 	entries := []lifecycle.Entry{{Name: "stores", Part: lifecycle.Hooks{OnStop: a.close}, StopWithin: 45 * time.Second}}
 	add := func(name string, run func(context.Context) error) {
 		entries = append(entries, lifecycle.Entry{Name: name, Part: lifecycle.NewLoop(run)})
@@ -102,13 +134,19 @@ func (a *app) parts(ctx context.Context, r roles, f front) ([]lifecycle.Entry, e
 	}
 	if r.any(roleRecorder, roleScheduler) {
 		add("lane keeper", a.keeper.Run)
+		if a.settings.ReconcileEvery > 0 {
+			add("broken journals", a.settleBroken)
+		}
 	}
 	if r.any(roleScheduler) {
 		if err := a.schedule(ctx, add); err != nil {
 			return nil, err
 		}
 	}
-	add("sampler", a.sample)
+	add("watch", a.watching.run)
+	if a.overview != nil {
+		add("overview", a.overview.run)
+	}
 	add("switches", a.switches.Run)
 	if r.any(roleAPI) {
 		entries = append(entries, lifecycle.Entry{Name: "acknowledgements", Part: a.keeping()})
@@ -116,19 +154,17 @@ func (a *app) parts(ctx context.Context, r roles, f front) ([]lifecycle.Entry, e
 			return nil, err
 		}
 	}
-	server, err := a.newServer(r, f.verifier)
-	if err != nil {
-		return nil, err
-	}
-	serving := newWeb(server, f)
-	if r.any(roleAPI) {
-		serving.drainFor = a.settings.DrainFor
-	}
-	return append(entries, lifecycle.Entry{Name: "HTTP server", Part: serving, StopWithin: 20*time.Second + serving.drainFor}), nil
+	return entries, nil
 }
 
 // adder adds a part that runs until it is stopped.
 type adder func(name string, run func(context.Context) error)
+
+// relayLead and publicLead are what the processes that publish lead.
+const (
+	relayLead  = "relay"
+	publicLead = "public relay"
+)
 
 // publish adds the relays.
 func (a *app) publish(c carrier, add adder) error {
@@ -137,42 +173,58 @@ func (a *app) publish(c carrier, add adder) error {
 		return err
 	}
 	add("relay", relay.Run)
-	a.worker("relay", publishes(relay))
+	a.worker("relay", a.publishes(relay, relayLead))
 	public, err := a.publicRelay()
 	if err != nil || public == nil {
 		return err
 	}
 	add("public relay", public.Run)
-	a.worker("public_relay", publishes(public))
+	a.worker("public_relay", a.publishes(public, publicLead))
 	return nil
 }
 
-// schedule adds what the role scheduler does. Each task is led by one process; its
-// check is whether somebody leads each.
-func (a *app) schedule(ctx context.Context, add adder) error {
-	var tasks []string
-	task := func(lead string, run func(context.Context) error) {
-		add(lead, run)
-		tasks = append(tasks, lead)
+// task is something that one process does for all, while it leads it.
+type task struct {
+	lead string
+	run  func(context.Context) error
+}
+
+// tasks is the one list of what the role scheduler does; seal is its last.
+func (a *app) tasks(seal func(context.Context) error) []task {
+	all := []task{
+		{expiryLead, a.expire}, {tranchesLead, a.releaseTranches}, {levelLead, a.level},
+		{preheatLead, a.watchOpenings}, {strengthLead, a.watchStrength},
 	}
-	task(expiryLead, a.expire)
-	task(tranchesLead, a.releaseTranches)
-	task(levelLead, a.level)
-	task(preheatLead, a.watchOpenings)
-	task(strengthLead, a.watchStrength)
 	if a.settings.CleanupAfter > 0 {
-		task(cleanupLead, a.cleanUpOld)
+		all = append(all, task{cleanupLead, a.cleanUpOld})
 	}
 	if a.settings.ReconcileEvery > 0 {
-		task(reconcileLead, a.watchDrift)
+		all = append(all, task{reconcileLead, a.watchDrift})
 	}
+	return append(all, task{sealLead, seal})
+}
+
+// taskLeads names the tasks.
+func (a *app) taskLeads() []string {
+	var leads []string
+	for _, t := range a.tasks(nil) {
+		leads = append(leads, t.lead)
+	}
+	return leads
+}
+
+// schedule adds what the role scheduler does; its check is whether somebody leads each
+// task.
+func (a *app) schedule(ctx context.Context, add adder) error {
 	sealing, err := a.newSealing(ctx)
 	if err != nil {
 		return err
 	}
 	add("seal exporter", sealing.sealer.RunExport) // which stops after the sealer
-	task(sealLead, sealing.seal(a))
-	a.worker("scheduler", a.led(tasks))
+	for _, t := range a.tasks(sealing.seal(a)) {
+		add(t.lead, t.run)
+	}
+	a.worker("scheduler", a.led(a.taskLeads()))
 	return nil
 }
 
@@ -183,6 +235,12 @@ func (a *app) answer(ctx context.Context, add adder) (err error) {
 	add("tally", a.tally.Run)
 	add("member lists", a.knownMembers.Run)
 	add("full books of tickets", a.tickets.Run)
+	if a.replica != nil {
+		add("replica of views", a.replica.watch)
+	}
+	if a.house != nil && !a.house.first(a) {
+		return nil // what is one for a process is there already
+	}
 	add("proof of work of nodes", a.watchTicketWork)
 	if a.limits, err = a.newLimits(ctx); err != nil {
 		return err
@@ -226,8 +284,8 @@ func (s *subscribed) Start(ctx context.Context) error {
 func (a *app) relay(c carrier) (*bus.Relay, error) {
 	store := int16(a.env.Store)
 	relay, err := bus.NewRelay(bus.Source{Store: store, Log: a.sink, Place: projections.RelayPlace(a.pool, store)}, c.publisher,
-		bus.RelayOptions{Topics: c.topics, Log: a.log, Step: crash.At, Lead: func(ctx context.Context, work func(context.Context) error) error {
-			return a.locks().lead(ctx, "relay", work)
+		bus.RelayOptions{Topics: c.topics, Log: a.log, Step: crash.At, Traced: a.onPublishing(), Published: a.logPublished, Lead: func(ctx context.Context, work func(context.Context) error) error {
+			return a.locks().lead(ctx, relayLead, work)
 		}})
 	if err != nil {
 		return nil, err

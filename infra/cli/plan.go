@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
@@ -10,15 +11,20 @@ import (
 )
 
 type planCmd struct {
-	Participants int64   `required:"" placeholder:"N" help:"How many people come to buy, each once."`
-	Share        string  `required:"" placeholder:"P" help:"The part of them who press within the peak: 0.8, or 80%."`
-	Seconds      float64 `required:"" placeholder:"S" help:"How long the peak lasts, in seconds."`
-	Headroom     string  `required:"" placeholder:"H" help:"What the peak is multiplied by: 1.5 keeps half as much again free."`
-	Stock        int64   `required:"" placeholder:"N" help:"Units on sale."`
-	JSON         bool    `name:"json" help:"Print JSON."`
+	Participants  int64         `required:"" placeholder:"N" help:"How many people come to buy, each once."`
+	Share         string        `required:"" placeholder:"P" help:"The part of them who press within the peak: 0.8, or 80%."`
+	Seconds       float64       `required:"" placeholder:"S" help:"How long the peak lasts, in seconds."`
+	Headroom      string        `required:"" placeholder:"H" help:"What the peak is multiplied by: 1.5 keeps half as much again free."`
+	Stock         int64         `required:"" placeholder:"N" help:"Units on sale."`
+	PaymentWindow time.Duration `default:"15m" placeholder:"TIME" help:"How long a winner has to pay before the units go back on sale. Default: ${default}."`
+	NoMeasure     bool          `help:"Where there is no measurement of this machine, take the built-in unit costs in its place."`
+	BuiltIn       bool          `help:"Take the built-in unit costs, measured or not."`
+	JSON          bool          `name:"json" help:"Print JSON."`
 }
 
-// Run prints what the sale needs. It asks no store.
+// Run prints what the sale needs, from what the last bench unit of this data folder
+// measured; where there is none, one is made, and where that cannot be the built-in
+// table is taken. The installation's stores are not asked.
 func (p *planCmd) Run(c console) error {
 	share, err := plan.ParseShare(p.Share)
 	if err != nil {
@@ -28,15 +34,60 @@ func (p *planCmd) Run(c console) error {
 	if err != nil {
 		return usage("--headroom: %w", err)
 	}
-	wish := plan.Wish{Participants: p.Participants, Share: share, Seconds: p.Seconds, Headroom: headroom, Stock: p.Stock}
+	if p.PaymentWindow < time.Second {
+		return usage("--payment-window is how long a winner has to pay: want 1s to 720h, not %s", p.PaymentWindow)
+	}
+	wish := plan.Wish{Participants: p.Participants, Share: share, Seconds: p.Seconds, Headroom: headroom, Stock: p.Stock, PaymentWindow: p.PaymentWindow.Seconds()}
 	if err := wish.Validate(); err != nil {
 		return usage("%s", strings.ReplaceAll(err.Error(), "\n", "; "))
 	}
-	made := plan.Make(wish, plan.Measured())
+	costs, from, err := p.costs(c)
+	if err != nil {
+		return err
+	}
+	made := plan.Make(wish, costs)
+	made.CostsFrom = from
 	if p.JSON {
 		return c.json(made)
 	}
 	return c.printPlan(made)
+}
+
+// costs gives the unit costs, and where they come from.
+func (p *planCmd) costs(c console) (plan.Costs, plan.Source, error) {
+	builtIn := plan.Source{Kind: plan.SourceBuiltIn}
+	if p.BuiltIn {
+		return plan.Measured(), builtIn, nil
+	}
+	m, ok, err := c.lastUnits()
+	if err != nil {
+		return plan.Costs{}, builtIn, &told{fmt.Sprintf("The measurement in %s cannot be used (%s): take another with `seckill bench unit`, or the built-in one with --built-in.", c.unitFile(), oneLine(err)), err}
+	}
+	if ok {
+		return m.Costs(), m.Source(), nil
+	}
+	if p.NoMeasure {
+		return plan.Measured(), builtIn, nil
+	}
+	ctx, done := c.stoppable()
+	defer done()
+	m, err = c.measureUnits(ctx, false)
+	switch {
+	case ctx.Err() != nil:
+		return plan.Costs{}, builtIn, ctx.Err()
+	case err != nil:
+		c.say("This machine could not be measured (%s), so the built-in figures are taken.", sentence(err))
+		return plan.Measured(), builtIn, nil
+	}
+	return m.Costs(), m.Source(), nil
+}
+
+// costsText says where the unit costs come from.
+func costsText(from plan.Source) string {
+	if from.Kind == plan.SourceBuiltIn {
+		return "The built-in unit costs, of two cores that carried everything at once; `seckill bench unit` measures\nthis machine's, and the commands beside them do one by one:"
+	}
+	return fmt.Sprintf("Unit costs measured on this machine by `seckill bench unit` at %s\n(%s); what it does not measure is built in:", local(*from.At), from.With)
 }
 
 func (c console) printPlan(p plan.Plan) error {
@@ -58,7 +109,7 @@ func (c console) printPlan(p plan.Plan) error {
 	for _, warning := range p.Warnings {
 		fmt.Fprintf(&text, "Warning: %s\n", warning)
 	}
-	fmt.Fprintf(&text, "\nSet on each API node:%s\n\nComputed from what single things cost on two cores that carried everything at once;\nmeasure yours by the commands beside them:\n", settingsText(p.Set))
+	fmt.Fprintf(&text, "\nSet on each API node:%s\n\n%s\n", settingsText(p.Set), costsText(p.CostsFrom))
 	if _, err := fmt.Fprint(c.out, text.String()); err != nil {
 		return err
 	}

@@ -2,21 +2,25 @@ package cli
 
 import (
 	"context"
+	"time"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"seckill/commands"
 	"seckill/eventstore/pgstore"
 	"seckill/infra/pg"
 	"seckill/projections"
 )
 
-// readSide is what commands about projections work with: the database, and the
-// log to read.
+// readSide is what commands about projections work with: the database, the log to
+// read, and what tells the log of dead letters.
 type readSide struct {
 	pool   *pgxpool.Pool
 	source projections.Source
 	uuid   string // of the store
 	locks  Locks
+	notes  commands.LetterNotes
 }
 
 func (s readSide) progress() projections.Progress {
@@ -59,6 +63,7 @@ func (c console) overLog(ctx context.Context, pool *pgxpool.Pool, f func(ctx con
 	side := readSide{
 		pool: pool, uuid: id.UUID.String(), source: projections.Source{Store: int16(id.Store), Log: store},
 		locks: Locks{Pool: pool, Namespace: c.settings.Namespace},
+		notes: commands.LetterNotes{Env: &commands.Env{Now: time.Now, NewID: func() uuid.UUID { return uuid.Must(uuid.NewV7()) }, Log: warnings(c)}, Log: store},
 	}
-	return joinClose(f(ctx, side), store.Close(context.WithoutCancel(ctx))) // nothing was submitted
+	return joinClose(f(ctx, side), store.Close(context.WithoutCancel(ctx)))
 }

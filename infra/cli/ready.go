@@ -81,12 +81,18 @@ func (a *app) led(tasks []string) func(context.Context) error {
 	}
 }
 
-// publishes tells why a relay does not get on. One that waits for the lead is well.
-func publishes(relay *bus.Relay) func(context.Context) error {
-	return func(context.Context) error {
-		if fault := relay.Stats().Fault; fault != "" {
-			return errors.New(fault)
+// publishes tells why a relay does not get on. One that waits for the lead is well,
+// also after its connection broke: while another process leads, what failed here last is
+// over, and nothing that this one does would say so.
+func (a *app) publishes(relay *bus.Relay, lead string) func(context.Context) error {
+	return func(ctx context.Context) error {
+		fault := relay.Stats().Fault
+		if fault == "" {
+			return nil
 		}
-		return nil
+		if held, err := pg.NewLeader(a.pool, a.settings.Namespace, lead).Held(ctx); err == nil && held {
+			return nil
+		}
+		return errors.New(fault)
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
+	"seckill/api"
 	"seckill/infra/pg"
 	"seckill/projections"
 )
@@ -40,11 +41,11 @@ type rebuilt struct {
 }
 
 type rebuiltView struct {
-	Projection string            `json:"projection"`
-	Version    int               `json:"version"`
-	Events     int64             `json:"events"`
-	Rows       int64             `json:"rows"`
-	Remembered []deadSequenceRow `json:"remembered"`
+	Projection string             `json:"projection"`
+	Version    int                `json:"version"`
+	Events     int64              `json:"events"`
+	Rows       int64              `json:"rows"`
+	Remembered []api.DeadSequence `json:"remembered"`
 }
 
 // rebuildFault is where and why a rebuild has stopped. Projection is empty where
@@ -158,9 +159,9 @@ func (k *rebuildCmd) tellFault(c console, f rebuildFault) error {
 func newRebuilt(report projections.RebuildReport) rebuilt {
 	out := rebuilt{Events: report.Events, Position: report.At.Number, Hash: report.At.Hash.String(), Seconds: report.Took.Seconds(), OK: true}
 	for _, v := range report.Views {
-		view := rebuiltView{Projection: v.Projection, Version: v.Version, Events: v.Events, Rows: v.Rows, Remembered: []deadSequenceRow{}}
+		view := rebuiltView{Projection: v.Projection, Version: v.Version, Events: v.Events, Rows: v.Rows, Remembered: []api.DeadSequence{}}
 		for _, s := range v.Remembered {
-			view.Remembered = append(view.Remembered, newDeadSequence(s))
+			view.Remembered = append(view.Remembered, deadSequence(s))
 		}
 		out.Views = append(out.Views, view)
 	}

@@ -15,38 +15,39 @@ import (
 
 // withDatabase opens the database alone and does f.
 func (c console) withDatabase(f func(ctx context.Context, pool *pgxpool.Pool) error) error {
-	ctx, done := c.stoppable()
-	defer done()
-	a, err := c.addresses(ctx, needDatabase)
-	if err != nil {
-		return err
-	}
-	pool, err := openDatabase(ctx, a, c.settings, 4)
-	if err != nil {
-		return joinClose(err, a.stop(ctx))
-	}
-	err = f(ctx, pool)
-	pool.Close()
-	return joinClose(err, a.stop(ctx))
+	return c.withPool(func(ctx context.Context, a addresses, s config.Settings) (*pgxpool.Pool, error) {
+		return openDatabase(ctx, a, s, 4)
+	}, f)
 }
 
 // withLog opens the log alone, to read and for nothing else, and does f.
 func (c console) withLog(f func(ctx context.Context, log eventstore.Reader) error) error {
+	return c.withPool(openToRead, func(ctx context.Context, pool *pgxpool.Pool) error {
+		err := f(ctx, pgstore.NewReader(pool))
+		var archived *pgstore.ArchivedError
+		if errors.As(err, &archived) {
+			err = &told{archived.Error(), err}
+		}
+		return err
+	})
+}
+
+// opener opens the database of addresses.
+type opener func(ctx context.Context, a addresses, s config.Settings) (*pgxpool.Pool, error)
+
+// withPool opens the database in one way, does f and closes what was opened.
+func (c console) withPool(open opener, f func(ctx context.Context, pool *pgxpool.Pool) error) error {
 	ctx, done := c.stoppable()
 	defer done()
 	a, err := c.addresses(ctx, needDatabase)
 	if err != nil {
 		return err
 	}
-	pool, err := openToRead(ctx, a, c.settings)
+	pool, err := open(ctx, a, c.settings)
 	if err != nil {
 		return joinClose(err, a.stop(ctx))
 	}
-	err = f(ctx, pgstore.NewReader(pool))
-	var archived *pgstore.ArchivedError
-	if errors.As(err, &archived) {
-		err = &told{archived.Error(), err}
-	}
+	err = f(ctx, pool)
 	pool.Close()
 	return joinClose(err, a.stop(ctx))
 }

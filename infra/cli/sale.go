@@ -38,9 +38,10 @@ type saleCreateCmd struct {
 	Price    string `default:"0.00" placeholder:"AMOUNT" help:"Price of a unit, a decimal number. Default: ${default}."`
 	Currency string `default:"CNY" placeholder:"CODE" help:"Its currency. Default: ${default}."`
 	// Strategy and Acknowledgement are the API's to judge.
-	Strategy        string `placeholder:"NAME" help:"What an answer waits for: postgres, redis-sync or redis-async. Default: redis-async."`
-	Acknowledgement string `placeholder:"NAME" help:"How surely the gate keeps a purchase before it is told: memory, aof, fsync or replicated. Default: memory."`
+	Strategy        string `complete:"postgres,redis-sync,redis-async" placeholder:"NAME" help:"What an answer waits for: postgres, redis-sync or redis-async. Default: redis-async."`
+	Acknowledgement string `complete:"memory,aof,fsync,replicated" placeholder:"NAME" help:"How surely the gate keeps a purchase before it is told: memory, aof, fsync or replicated. Default: memory."`
 
+	Buckets  int           `default:"1" placeholder:"N" help:"Parts that the stock is dealt over, each in a lane of its own (docs/buckets.md). Default: ${default}."`
 	Limit    int64         `default:"1" placeholder:"N" help:"Units a buyer may hold. Default: ${default}."`
 	OpensAt  string        `placeholder:"TIME" help:"When it opens, RFC 3339 with a zone. Default: now."`
 	OpensIn  time.Duration `placeholder:"DURATION" help:"Opens so long from now, such as 90s."`
@@ -63,6 +64,8 @@ func (s *saleCreateCmd) Validate() error {
 		return errors.New("--sku must have 1 to 64 letters, digits, '.', '_' or '-'")
 	case *s.Stock < 0 || *s.Stock > domain.MaxQuantity:
 		return fmt.Errorf("--stock must be 0 to %d", domain.MaxQuantity)
+	case s.Buckets < 1 || s.Buckets > domain.MaxBuckets:
+		return fmt.Errorf("--buckets must be 1 to %d", domain.MaxBuckets)
 	case s.Limit < 1 || s.Limit > domain.MaxQuantity:
 		return fmt.Errorf("--limit must be 1 to %d", domain.MaxQuantity)
 	case err != nil:
@@ -77,7 +80,11 @@ func (s *saleCreateCmd) Run(c console) error {
 	if err != nil {
 		return err
 	}
-	return c.withAPI(func(ctx context.Context, in inside) error {
+	with := c.withAPI
+	if c.settings.Several() {
+		with = c.withHouse
+	}
+	return with(func(ctx context.Context, in inside) error {
 		if err := in.checkLog(ctx); err != nil {
 			return err
 		}
@@ -120,7 +127,7 @@ func (s *saleCreateCmd) body() (any, error) {
 	}
 	return api.SaleBody{
 		Title: title, OpensAt: opens.Format(time.RFC3339Nano), ClosesAt: closes, LimitPerBuyer: s.Limit,
-		Strategy: s.Strategy, Acknowledgement: s.Acknowledgement,
+		Strategy: s.Strategy, Acknowledgement: s.Acknowledgement, Buckets: s.Buckets,
 		Items: []api.ItemBody{{SKU: s.SKU, Title: title, Price: s.Price, Currency: s.Currency, Stock: *s.Stock}},
 	}, nil
 }
@@ -145,18 +152,34 @@ type saleListCmd struct {
 	JSON bool `name:"json" help:"Print JSON."`
 }
 
-// Run lists every sale.
+// Run lists every sale, the newest first.
 func (s *saleListCmd) Run(c console) error {
 	return c.withAPI(func(ctx context.Context, in inside) error {
-		var list api.SaleList
-		if err := in.ask(ctx, http.MethodGet, "/api/v1/sales", nil, &list); err != nil {
+		sales, err := allSales(ctx, in)
+		if err != nil {
 			return err
 		}
 		if s.JSON {
-			return c.json(list)
+			return c.json(api.SaleList{Sales: sales})
 		}
-		return c.printSales(list.Sales)
+		return c.printSales(sales)
 	})
+}
+
+// allSales reads the list of sales page by page, to its end.
+func allSales(ctx context.Context, in inside) ([]api.SaleView, error) {
+	sales, query := []api.SaleView{}, url.Values{"limit": {"500"}}
+	for {
+		var page api.SaleList
+		if err := in.ask(ctx, http.MethodGet, "/api/v1/sales?"+query.Encode(), nil, &page); err != nil {
+			return nil, err
+		}
+		sales = append(sales, page.Sales...)
+		if page.NextCursor == "" {
+			return sales, nil
+		}
+		query.Set("cursor", page.NextCursor)
+	}
 }
 
 type saleShowCmd struct {

@@ -51,7 +51,8 @@ func (a *app) openSaleSide(ctx context.Context) error {
 	a.metrics.Pool("postgres", postgresStats(a.pool))
 	a.metrics.Pool("redis_sale", func() obs.PoolStats { sale, _ := a.gate.Pools(); return redisStats(sale) })
 	a.metrics.Pool("redis", func() obs.PoolStats { _, rest := a.gate.Pools(); return redisStats(rest) })
-	return nil
+	a.view, err = a.viewOfBuyers(ctx)
+	return err
 }
 
 // openingFor is how long after its opening a sale has a queue.
@@ -59,18 +60,28 @@ const openingFor = 2 * time.Second
 
 // admit makes the admission; a sale that nobody here has asked for has no queue.
 func (s *saleSide) admit(a *app) (err error) {
+	known := a.sales.Known
+	if a.house != nil {
+		if s.limiter = a.house.limiter; s.limiter != nil {
+			return nil // all databases have one: it is the process that is full
+		}
+		known = a.house.knownSale
+	}
 	set := a.settings.Admission
 	s.limiter, err = admission.New(admission.Options{
 		Floor: int(set.Floor), Cap: int(set.Cap), Queue: int(set.Queue), Wait: a.settings.Deadlines.Queue,
 		Target: a.settings.Deadlines.Gate * 2 / 5,
 		Opening: func(id string) bool {
-			sale, ok := a.sales.Known(id)
+			sale, ok := known(id)
 			since := a.env.Now().Sub(sale.Terms.OpensAt)
 			return ok && since >= 0 && since < openingFor
 		},
 	})
 	if err != nil {
 		return fmt.Errorf("set up the admission of purchases: %w", err)
+	}
+	if a.house != nil {
+		a.house.limiter = s.limiter
 	}
 	a.metrics.Admission(func() obs.AdmissionStats {
 		now := s.limiter.Stats()
@@ -83,7 +94,7 @@ func (s *saleSide) admit(a *app) (err error) {
 func (a *app) purchaserOptions() commands.PurchaserOptions {
 	d := a.settings.Deadlines
 	return commands.PurchaserOptions{GateBudget: d.Gate, DirectBudget: d.Gate + d.Spare()/2, ResolveBudget: d.Spare(), FindBudget: d.Statement, Members: a.knownMembers, Holders: a.tickets, Tally: a.tally,
-		Clock: a.clock, Shortages: a.sale.gate, Buckets: a.leveller, BringBudget: d.Spare(), Placed: a.placed, OnKnown: a.metrics.Known}
+		Clock: a.clock, Shortages: a.sale.gate, Buckets: a.leveller, BringBudget: d.Spare(), Placed: a.placed, OnKnown: a.metrics.Known, OnAccepted: a.onAccepted()}
 }
 
 // callTimeout ends a call of many purchases a little before those who wait for it

@@ -7,12 +7,13 @@ import (
 	"net"
 	"strings"
 
+	"seckill/api"
 	"seckill/infra/lifecycle"
 	"seckill/infra/obs"
 )
 
 type serveCmd struct {
-	Roles []string `default:"api,recorder,relay,projector,scheduler" placeholder:"ROLE,…" help:"Parts to run: ${default}."`
+	Roles []string `default:"api,recorder,relay,projector,scheduler" complete:"api,recorder,relay,projector,scheduler" placeholder:"ROLE" help:"Parts to run: ${default}."`
 }
 
 // Run serves until a signal comes or a part fails.
@@ -21,22 +22,37 @@ func (s *serveCmd) Run(c console) error {
 	if err != nil {
 		return err
 	}
+	if c.narrowed && r.any(roleAPI) {
+		return usage("the role api answers for sales on all databases: leave --database out, or name the other --roles")
+	}
 	ctx, done := c.stoppable()
 	defer done()
 	log := obs.NewLogger(c.err, slog.LevelInfo)
-	return c.serve(ctx, log, r, func(a *app, address string) lifecycle.Entry {
+	if c.settings.Several() {
+		return c.serveSeveral(ctx, log, r)
+	}
+	return c.serve(ctx, log, r, func(a *app, f front) lifecycle.Entry {
 		return lifecycle.Entry{Name: "notice", Part: lifecycle.Hooks{OnStart: func(context.Context) error {
-			c.say("Serving http://%s as %s; store %d, namespace %s.", address, strings.Join(r, ","), a.env.Store, c.settings.Namespace)
+			c.say("Serving http://%s as %s; store %d, namespace %s.", f.listener.Addr(), strings.Join(r, ","), a.env.Store, c.settings.Namespace)
+			c.sayLink(f, r)
 			return nil
 		}}}
 	})
 }
 
+// sayLink prints an address that signs in at the console, to a person who looks: not
+// into a log, whose readers need not be operators.
+func (c console) sayLink(f front, r roles) {
+	if f.links != nil && r.any(roleAPI) && isTerminal(c.err) {
+		c.say("The console, signed in once, within %s: http://%s%s", api.LinkFor, f.operators(), f.links.Path(operatorName()))
+	}
+}
+
 // serve opens the application and runs some roles until ctx ends. last gives the
-// part that starts when all others have, from the application and the address it
-// serves on.
-func (c console) serve(ctx context.Context, log *slog.Logger, r roles, last func(*app, string) lifecycle.Entry) error {
-	f, address, err := c.front(ctx, log)
+// part that starts when all others have, from the application and what it
+// serves with.
+func (c console) serve(ctx context.Context, log *slog.Logger, r roles, last func(*app, front) lifecycle.Entry) error {
+	f, _, err := c.front(ctx, log)
 	if err != nil {
 		return err
 	}
@@ -55,7 +71,7 @@ func (c console) serve(ctx context.Context, log *slog.Logger, r roles, last func
 	if err != nil {
 		return joinClose(err, a.close(ctx))
 	}
-	return lifecycle.Run(ctx, lifecycle.Options{}, append(parts, last(a, address))...)
+	return lifecycle.Run(ctx, lifecycle.Options{}, append(parts, last(a, f))...)
 }
 
 // front makes what a process serves HTTP with: the api role the API, all others
@@ -63,6 +79,9 @@ func (c console) serve(ctx context.Context, log *slog.Logger, r roles, last func
 // secret is told at once.
 func (c console) front(ctx context.Context, log *slog.Logger) (f front, address string, err error) {
 	if f.verifier, err = c.verifier(ctx, log); err != nil {
+		return f, "", err
+	}
+	if f.links, err = c.links(); err != nil {
 		return f, "", err
 	}
 	if f.listener, err = listen(ctx, "--http-addr", c.settings.HTTPAddr); err != nil {

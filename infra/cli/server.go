@@ -5,36 +5,45 @@ import (
 	"errors"
 	"log/slog"
 	"syscall"
-	"time"
 
 	"seckill/api"
 	"seckill/commands"
 	"seckill/eventstore"
 	"seckill/eventstore/pgstore"
+	"seckill/infra/config"
 	"seckill/infra/pg"
+	"seckill/infra/skew"
 )
 
 // newServer makes the HTTP API, or what a process without that role answers: its
 // health and its metrics.
-func (a *app) newServer(r roles, verifier api.Verifier) (*api.Server, error) {
+func (a *app) newServer(r roles, f front) (*api.Server, error) {
 	book, err := providers(a.settings)
 	if err != nil {
 		return nil, err
 	}
-	files := openFiles()
 	server, err := api.New(api.Deps{
-		Purchaser: a.purchaser, Finder: a.finder, Prover: &commands.Prover{Env: a.env, Log: a.sink}, Stater: a.closer, Shower: a.shower, Operator: a.operator, Cleanup: a.cleanup, Reconciler: a.repairer, Rehydrator: a.keeper, Reviser: a.operator, Preheats: a.preheats, Switches: a.switches, Tickets: a.tickets, Members: a.members, Verifier: verifier,
+		Teller: a.teller(), Receipts: a.receipts, Spans: a.requests(),
+		Overviews: a.overview, DeadLetters: deadLettersOf{func() []named { return []named{{app: a}} }},
+		Stacks:    newNodeStacks(a.env.Node, a.env.Now),
+		Purchaser: a.purchaser, Finder: a.finder, Prover: &commands.Prover{Env: a.env, Log: a.sink}, Stater: a.closer, Shower: a.shower, Operator: a.operator, Cleanup: a.cleanup, Reconciler: a.repairer, Rehydrator: a.keeper, Reviser: a.operator, Preheats: a.preheats, Switches: a.switches, Tickets: a.tickets, Members: a.members, Verifier: f.verifier, Links: f.links,
 		Orders: a.orders, Providers: book, Limits: a.limited(),
 		Admission: a.sale.limiter,
-		Log:       a.log, Now: a.env.Now, Metrics: a.metrics, Scrape: a.metrics.Handler(), Checks: a.checks(r, verifier),
-	}, api.Options{Away: storeAway, Archived: archived, ServiceOnly: !r.any(roleAPI), TicketProof: a.settings.TicketPoW > 0,
-		PurchaseBudget: a.settings.Deadlines.Handler, ReadBudget: a.settings.Deadlines.Gateway,
-		WaitingPolls: min(files/2, 20000), Connections: files * 3 / 4})
+		Log:       a.log, Now: a.env.Now, Metrics: a.metrics, Scrape: a.metrics.Handler(), Checks: a.checks(r, f.verifier),
+	}, serverOptions(a.settings, r))
 	if err != nil {
 		return nil, err
 	}
 	a.metrics.Serve(server.Routes())
 	return server, nil
+}
+
+// serverOptions are the same for one database and for several.
+func serverOptions(s config.Settings, r roles) api.Options {
+	files := openFiles()
+	return api.Options{Away: storeAway, Archived: archived, ServiceOnly: !r.any(roleAPI), TicketProof: s.TicketPoW > 0,
+		PurchaseBudget: s.Deadlines.Handler, ReadBudget: s.Deadlines.Gateway,
+		WaitingPolls: min(files/2, 20000), Connections: files * 3 / 4}
 }
 
 // storeAway tells whether an error means that the event store or the read models
@@ -50,13 +59,26 @@ func archived(err error) bool { return errors.Is(err, pgstore.ErrArchived) }
 // secret.
 func (c console) verifier(ctx context.Context, log *slog.Logger) (api.Verifier, error) {
 	if s := c.settings; s.JWKSURL != "" {
-		return api.JWKSVerifier(ctx, api.JWKS{URL: s.JWKSURL, Issuer: s.JWTIssuer, Audience: s.JWTAudience}, log, time.Now)
+		return api.JWKSVerifier(ctx, api.JWKS{URL: s.JWKSURL, Issuer: s.JWTIssuer, Audience: s.JWTAudience}, log, skew.Now)
 	}
 	secret, err := signingSecret(c.settings)
 	if err != nil {
 		return nil, err
 	}
-	return api.SecretVerifier(secret, time.Now)
+	return api.SecretVerifier(secret, skew.Now)
+}
+
+// links are what signs in at the console of this process; nil where tokens are signed
+// by somebody else.
+func (c console) links() (*api.Links, error) {
+	if c.settings.JWKSURL != "" {
+		return nil, nil
+	}
+	secret, err := signingSecret(c.settings)
+	if err != nil {
+		return nil, err
+	}
+	return api.NewLinks(secret, skew.Now), nil
 }
 
 // openFiles is how many files this process may have open, each connection being one.

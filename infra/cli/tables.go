@@ -45,6 +45,9 @@ func (c console) printSale(sale api.AdminSaleView, asJSON bool) error {
 	if asJSON {
 		return c.json(sale)
 	}
+	if sale.Database != "" {
+		c.say("It lives on database %s.", sale.Database)
+	}
 	view := sale.SaleView
 	view.Items = make([]api.ItemView, len(sale.Items)) // JSON fills the outer ones
 	for i, item := range sale.Items {

@@ -11,7 +11,7 @@ import (
 
 type tokenCmd struct {
 	Buyer string        `required:"" placeholder:"ID" help:"Who the token is for."`
-	Role  string        `placeholder:"ROLE" help:"admin, or left out for a buyer."`
+	Role  string        `complete:"admin" placeholder:"ROLE" help:"admin, or left out for a buyer."`
 	Tier  string        `placeholder:"TIER" help:"The buyer's tier."`
 	TTL   time.Duration `default:"24h" help:"How long it is valid."`
 	JSON  bool          `name:"json" help:"Print JSON."`

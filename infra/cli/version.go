@@ -23,17 +23,29 @@ type versions struct {
 	Schema   int    `json:"schema"`
 }
 
-// Run prints the versions.
-func (v *versionCmd) Run(c console) error {
-	seen := versions{Module: "seckill", Version: "(devel)", Go: runtime.Version()}
+// builtVersion and builtRevision are set by the linker where the sources come without
+// their history, as in an image (-ldflags "-X seckill/infra/cli.builtVersion=v1.2.3"),
+// and by nobody else.
+var builtVersion, builtRevision string
+
+// thisProgram gives what this program was built from; Schema is left out.
+func thisProgram() versions {
+	seen := versions{Module: "seckill", Version: builtVersion, Revision: builtRevision, Go: runtime.Version()}
 	if info, ok := debug.ReadBuildInfo(); ok {
-		seen.Module, seen.Version = info.Main.Path, info.Main.Version
+		seen.Module, seen.Version = info.Main.Path, firstText(seen.Version, info.Main.Version)
 		for _, s := range info.Settings {
 			if s.Key == "vcs.revision" {
-				seen.Revision = s.Value
+				seen.Revision = firstText(seen.Revision, s.Value)
 			}
 		}
 	}
+	seen.Version = firstText(seen.Version, "(devel)")
+	return seen
+}
+
+// Run prints the versions.
+func (v *versionCmd) Run(c console) error {
+	seen := thisProgram()
 	files, err := fs.Glob(migrations.Files(), "*.sql")
 	if err != nil {
 		return fmt.Errorf("count migrations: %w", err)

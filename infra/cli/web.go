@@ -42,7 +42,7 @@ func newWeb(server *api.Server, f front) *web {
 func (w *web) Start(context.Context) error {
 	for _, d := range w.doors {
 		w.serving.Go(func() {
-			if err := d.http.Serve(d.listener); !errors.Is(err, http.ErrServerClosed) {
+			if err := d.http.Serve(api.SparingDeadlines(d.listener)); !errors.Is(err, http.ErrServerClosed) {
 				w.failed <- err
 			}
 		})

@@ -14,7 +14,9 @@
 //	SECKILL_NAMESPACE="autumn"
 //
 // A name that is no setting is refused with its line, so that a slip of the
-// pen is no silent default.
+// pen is no silent default. In the environment, where others have names too, what is
+// nearly a name of ours is refused, and anything else that begins like one is told of
+// (Environment).
 //
 // Commands embed Settings as a kong struct; kong then fills it, reads the file
 // and calls Validate, which reports all that is wrong at once. Other programs

@@ -41,15 +41,8 @@ type fileSetting struct {
 
 // Validate refuses names that are no setting of the program.
 func (f fileSettings) Validate(app *kong.Application) error {
-	known := map[string]bool{}
-	if err := kong.Visit(app, func(n kong.Visitable, next kong.Next) error {
-		if flag, ok := n.(*kong.Flag); ok {
-			for _, env := range flag.Envs {
-				known[env] = true
-			}
-		}
-		return next(nil)
-	}); err != nil {
+	known, err := variables(app)
+	if err != nil {
 		return err
 	}
 	var p problems

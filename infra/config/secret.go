@@ -62,6 +62,9 @@ func redact(address string) string {
 		}
 		return hidden
 	}
+	if strings.Contains(address, "@") && p.User == nil || strings.Contains(p.Path+p.RawQuery+p.Fragment, "@") {
+		return hidden // a password with a slash, a question mark or a hash in it, or too few slashes before it
+	}
 	if _, has := p.User.Password(); has {
 		p.User = url.UserPassword(p.User.Username(), hidden)
 	}

@@ -23,17 +23,28 @@ type Settings struct {
 	DatabaseURL      URL `name:"database-url" env:"SECKILL_DATABASE_URL" placeholder:"URL" help:"PostgreSQL of the event store and the read models. Without it a private one runs under the data folder."`
 	OwnerDatabaseURL URL `name:"owner-database-url" env:"SECKILL_OWNER_DATABASE_URL" placeholder:"URL" help:"The same database as its owner, for migrate alone. Default: the database URL."`
 
+	// ViewsDatabaseURL is empty when views are read where they are written.
+	ViewsDatabaseURL URL `name:"views-database-url" env:"SECKILL_VIEWS_DATABASE_URL" placeholder:"URL" help:"A streaming replica of the database that buyers' looks at orders are answered from; while it is away the database answers. Default: none."`
+
+	// Databases is empty when every sale lives at DatabaseURL.
+	Databases      DatabaseURLs `name:"databases" env:"SECKILL_DATABASES" placeholder:"NAME=URL…" help:"Further databases that sales live on, each sale whole on one, with spaces between; the first, of the database URL, is called main. Default: none."`
+	OwnerDatabases DatabaseURLs `name:"owner-databases" env:"SECKILL_OWNER_DATABASES" placeholder:"NAME=URL…" help:"The further databases as their owners, for migrate alone. Default: the same."`
+	ViewsDatabases DatabaseURLs `name:"views-databases" env:"SECKILL_VIEWS_DATABASES" placeholder:"NAME=URL…" help:"Replicas of the further databases that looks at orders are answered from. Default: none."`
+
 	RedisURL URL `name:"redis-url" env:"SECKILL_REDIS_URL" placeholder:"URL" help:"Redis of the gate: one address, those of a cluster with commas between, or those of sentinels with ?master_name=NAME. Without it a private one runs under the data folder."`
 	// RedisLanes is empty when all lanes live at RedisURL.
 	RedisLanes    LaneURLs `name:"redis-lanes" env:"SECKILL_REDIS_LANES" placeholder:"RANGE=URL…" help:"Lanes of the gate that live on another Redis, such as 32-63=redis://host:6379, with spaces between. Change it only while no process runs. Default: none."`
 	CacheRedisURL URL      `name:"cache-redis-url" env:"SECKILL_CACHE_REDIS_URL" placeholder:"URL" help:"Redis of limits and caches, in the same forms. Default: the Redis URL."`
 
-	KafkaBrokers []string `name:"kafka-brokers" env:"SECKILL_KAFKA_BROKERS" placeholder:"HOST:PORT,…" help:"Kafka brokers. Without them messages stay inside the process."`
+	KafkaBrokers []string `name:"kafka-brokers" env:"SECKILL_KAFKA_BROKERS" placeholder:"HOST:PORT" help:"Kafka brokers. Without them messages stay inside the process."`
 	// KafkaPublicTopic is empty when nothing is published for outsiders.
 	KafkaPublicTopic string `name:"kafka-public-topic" env:"SECKILL_KAFKA_PUBLIC_TOPIC" placeholder:"on|off|NAME" help:"Topic for other services, one CloudEvent per event: on is NAMESPACE.public, else its name. Default: off."`
 
 	// Node is empty when the process names itself.
 	Node string `name:"node" env:"SECKILL_NODE" placeholder:"NAME" help:"Name of this process, stored beside what its buyers ask for. Default: the host name and four random letters."`
+
+	// OTLPEndpoint is empty when the standard variables say where spans go, or nobody does.
+	OTLPEndpoint string `name:"otlp-endpoint" env:"SECKILL_OTLP_ENDPOINT" placeholder:"URL" help:"Where OpenTelemetry spans are sent, by OTLP over HTTP, such as http://collector:4318. Default: what OTEL_EXPORTER_OTLP_ENDPOINT says; without it there are none."`
 
 	HTTPAddr string `name:"http-addr" env:"SECKILL_HTTP_ADDR" default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where HTTP is served. Default: ${default}; port 0 takes a free one."`
 
@@ -51,7 +62,7 @@ type Settings struct {
 	JWTIssuer   string `name:"jwt-issuer" env:"SECKILL_JWT_ISSUER" placeholder:"TEXT" help:"With a JWKS URL: what iss of every token must be. Default: anything."`
 	JWTAudience string `name:"jwt-audience" env:"SECKILL_JWT_AUDIENCE" placeholder:"TEXT" help:"With a JWKS URL: what aud of every token must hold. Default: anything."`
 
-	PaymentProviders []string `name:"payment-providers" env:"SECKILL_PAYMENT_PROVIDERS" placeholder:"NAME=URL,…" help:"Payment providers, and where each is paid: {order}, {amount} and {currency} stand in the URL for what they name."`
+	PaymentProviders []string `name:"payment-providers" env:"SECKILL_PAYMENT_PROVIDERS" placeholder:"NAME=URL" help:"Payment providers, and where each is paid: {order}, {amount} and {currency} stand in the URL for what they name."`
 	PaymentSecrets   Secret   `name:"payment-secrets" env:"SECKILL_PAYMENT_SECRETS" placeholder:"NAME=TEXT,…" help:"Secrets that sign the messages of these providers; several of one name all hold, so that they can be changed. Without both and on a private database there is one provider, simulator, with a random secret made once in the data folder."`
 
 	LimitPurchases Count `name:"limit-purchases" env:"SECKILL_LIMIT_PURCHASES" default:"5" placeholder:"N" help:"Purchase attempts of one buyer in a second, up to 100; 0: as many as they like. Default: ${default}."`
@@ -72,6 +83,10 @@ type Settings struct {
 
 	ReconcileEvery time.Duration `name:"reconcile-every" env:"SECKILL_RECONCILE_EVERY" default:"5m" placeholder:"TIME" help:"How often the scheduler compares the books of every sale; 0: never. Default: ${default}."`
 
+	SlowStatement time.Duration `name:"slow-statement" env:"SECKILL_SLOW_STATEMENT" default:"500ms" placeholder:"TIME" help:"From when on a statement that runs is told as a slow one. Default: ${default}."`
+	// SuccessBaseline is 0 when the one of the rehearsal in the data folder counts.
+	SuccessBaseline Share `name:"success-baseline" env:"SECKILL_SUCCESS_BASELINE" default:"0" placeholder:"SHARE" help:"Share of purchases that do not fail, such as 0.995, under 80 percent of which an alert goes off. Default: what the rehearsal wrote into the data folder, else 1."`
+
 	CleanupAfter time.Duration `name:"cleanup-after" env:"SECKILL_CLEANUP_AFTER" default:"336h" placeholder:"TIME" help:"How long after its end the scheduler cleans up a sale whose checklist holds; 0: never. Default: ${default}."`
 
 	PostgresBin string `name:"postgres-bin" env:"SECKILL_POSTGRES_BIN" placeholder:"DIR" help:"Folder of the programs of the private PostgreSQL. Default: searched for."`
@@ -83,6 +98,12 @@ type Count int64
 
 // String gives its digits.
 func (c Count) String() string { return strconv.FormatInt(int64(c), 10) }
+
+// Share is a part of 1. Like every setting it shows itself as text.
+type Share float64
+
+// String gives it as a decimal fraction.
+func (s Share) String() string { return strconv.FormatFloat(float64(s), 'f', -1, 64) }
 
 // NeedsPrivatePostgres says that no PostgreSQL is configured.
 func (s Settings) NeedsPrivatePostgres() bool { return s.DatabaseURL == "" }

@@ -45,7 +45,7 @@ func load(t *testing.T, args ...string) Settings {
 
 func TestDefaultsAreTheContracts(t *testing.T) {
 	clean(t)
-	want := Settings{HTTPAddr: "127.0.0.1:8080", Namespace: "seckill", DataDir: ".seckill", SealDir: ".seckill/seals", StatementDir: ".seckill/statements", SealEvery: 1000, SealAfter: 10 * time.Second, ReconcileEvery: 5 * time.Minute, CleanupAfter: 336 * time.Hour, LimitPurchases: 5, LimitPolls: 20,
+	want := Settings{HTTPAddr: "127.0.0.1:8080", Namespace: "seckill", DataDir: ".seckill", SealDir: ".seckill/seals", StatementDir: ".seckill/statements", SealEvery: 1000, SealAfter: 10 * time.Second, ReconcileEvery: 5 * time.Minute, CleanupAfter: 336 * time.Hour, LimitPurchases: 5, LimitPolls: 20, SlowStatement: 500 * time.Millisecond,
 		Deadlines: defaultDeadlines(), Admission: defaultAdmission()}
 	if d := cmp.Diff(want, load(t)); d != "" {
 		t.Errorf("defaults (-want +got):\n%s", d)
@@ -212,6 +212,15 @@ func TestSecretsAreNotPrintedInAnyForm(t *testing.T) {
 	}
 }
 
+func TestASealHasAnEventAtLeastAndWaitsForIt(t *testing.T) {
+	for _, arg := range []string{"--seal-every=0", "--seal-every=65537", "--seal-after=0", "--seal-after=-1s"} {
+		clean(t)
+		if _, err := Load([]string{arg}); err == nil || !strings.Contains(err.Error(), "SECKILL_SEAL_") {
+			t.Errorf("%s: got %v, want it refused", arg, err)
+		}
+	}
+}
+
 func FuzzFileIsReadOrRefusedWithALine(f *testing.F) {
 	f.Add("SECKILL_NAMESPACE=a\n#c\nB='x'")
 	f.Add("export A=\"b\\n\"")
@@ -244,6 +253,20 @@ func TestThePublicTopicIsOffOnOrANameOfItsOwn(t *testing.T) {
 		clean(t)
 		if _, err := Load(strings.Fields(args)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want that it says %q", args, err, want)
+		}
+	}
+}
+
+// TestAnAddressThatCannotBeToldApartIsHiddenWhole: where the end of a password is a
+// matter of opinion, nothing is shown.
+func TestAnAddressThatCannotBeToldApartIsHiddenWhole(t *testing.T) {
+	for _, address := range []URL{
+		"postgres:/:geheim12@0", "postgres:/u:geheim12@h/d", "postgres:///u:geheim12@h/d", "postgres://u:12/geheim12@h/d",
+		"postgres://u:12?geheim12@h/d", "postgres://u:12#geheim12@h/d", "postgres:u:geheim12@h", "u:geheim12@h", "redis://:12,geheim12@h:1",
+		"postgres://u:x@h/d?p=1/geheim12@h",
+	} {
+		if shown := address.String(); shown != hidden {
+			t.Errorf("%s is shown as %s", string(address), shown)
 		}
 	}
 }

@@ -33,6 +33,7 @@ func (s Settings) Validate() error {
 	var p problems
 	p.database("SECKILL_DATABASE_URL", s.DatabaseURL)
 	p.database("SECKILL_OWNER_DATABASE_URL", s.OwnerDatabaseURL)
+	p.databases(s)
 	p.redis("SECKILL_REDIS_URL", s.RedisURL)
 	p.redis("SECKILL_CACHE_REDIS_URL", s.CacheRedisURL)
 	p.lanes(s)
@@ -56,9 +57,11 @@ func (s Settings) Validate() error {
 		"SECKILL_NAMESPACE must begin with a small letter and have at most 31 small letters, digits and underscores, but it is %q.", s.Namespace)
 	p.check(!strings.HasPrefix(s.Namespace, "pg_"),
 		"SECKILL_NAMESPACE must not begin with pg_, which PostgreSQL keeps for itself.")
-	p.check(s.SealEvery >= 0 && s.SealEvery <= 65_536, "SECKILL_SEAL_EVERY must be a number of events from 1 to 65536, but it is %d.", s.SealEvery)
-	p.check(s.SealAfter >= 0, "SECKILL_SEAL_AFTER must be a time such as 10s, but it is %s.", s.SealAfter)
+	p.check(s.SealEvery >= 1 && s.SealEvery <= 65_536, "SECKILL_SEAL_EVERY must be a number of events from 1 to 65536, but it is %d.", s.SealEvery)
+	p.check(s.SealAfter > 0, "SECKILL_SEAL_AFTER must be a time above 0, such as 10s, but it is %s.", s.SealAfter)
 	p.check(s.ReconcileEvery == 0 || s.ReconcileEvery >= time.Second, "SECKILL_RECONCILE_EVERY must be a time of at least 1s such as 5m, or 0, but it is %s.", s.ReconcileEvery)
+	p.check(s.SlowStatement > 0, "SECKILL_SLOW_STATEMENT must be a time such as 500ms, but it is %s.", s.SlowStatement)
+	p.check(s.SuccessBaseline >= 0 && s.SuccessBaseline <= 1, "SECKILL_SUCCESS_BASELINE must be above 0 and at most 1, or 0, but it is %s.", s.SuccessBaseline)
 	p.check(s.CleanupAfter >= 0, "SECKILL_CLEANUP_AFTER must be a time such as 336h, but it is %s.", s.CleanupAfter)
 	p.limits(s)
 	p.check(s.TicketPoW == 0 || (s.TicketPoW >= 1000 && s.TicketPoW <= 10_000_000), "SECKILL_TICKET_POW must be 1000 to 10000000, or 0, but it is %d.", int64(s.TicketPoW))

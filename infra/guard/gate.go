@@ -99,8 +99,8 @@ func (g *Gate) Reserve(ctx context.Context, r commands.Reservation) (commands.Ve
 }
 
 // SoldOut is commands.Shortages'. While the gate rests nothing is known.
-func (g *Gate) SoldOut(ctx context.Context, r commands.Reservation) (bool, error) {
-	sold, err := through(g.breaker(r.Place.Lane()), func() (bool, error) { return g.short.SoldOut(ctx, r) })
+func (g *Gate) SoldOut(ctx context.Context, r commands.Reservation) (commands.Shortage, error) {
+	sold, err := through(g.breaker(r.Place.Lane()), func() (commands.Shortage, error) { return g.short.SoldOut(ctx, r) })
 	return sold, asGateError(err)
 }
 

@@ -52,8 +52,8 @@ func (s *stub) Resolve(context.Context, domain.OrderRef, string) (commands.Resol
 	return commands.Resolution{}, nil
 }
 
-func (s *stub) SoldOut(context.Context, commands.Reservation) (bool, error) {
-	return true, s.now()
+func (s *stub) SoldOut(context.Context, commands.Reservation) (commands.Shortage, error) {
+	return commands.Shortage{Sold: true}, s.now()
 }
 
 func (s *stub) Levels(context.Context, []domain.Place, []string) ([]commands.BucketLevel, error) {

@@ -9,7 +9,7 @@ import (
 func TestAGateNotesWhomItRefusesAndBlocksNothingMore(t *testing.T) {
 	c := newClock()
 	var limited, fresh, full int
-	g := NewGate(map[string]Endpoint{"purchases": {Buyer: window(t, Options{Limit: 2, Now: c.now})}}, NewMarks(c.now), Told{
+	g := NewGate(map[string]Endpoint{"purchases": {Buyer: window(t, Options{Limit: 2, Now: c.Now})}}, NewMarks(c.Now), Told{
 		Limited: func(endpoint, buyer string, first bool) {
 			if endpoint != "purchases" || buyer != "alice" {
 				t.Errorf("told of %s at %s", buyer, endpoint)
@@ -36,7 +36,7 @@ func TestAGateNotesWhomItRefusesAndBlocksNothingMore(t *testing.T) {
 	if len(marks) != 1 || marks[0].Buyer != "alice" || marks[0].Refused != 4 || unlisted != 0 {
 		t.Errorf("got marks %+v and %d unlisted, want alice with 4", marks, unlisted)
 	}
-	c.move(time.Second)
+	c.Move(time.Second)
 	if wait := g.Take(t.Context(), "purchases", "alice"); wait != 0 {
 		t.Errorf("a marked buyer in a new window: got a wait of %s, want none", wait)
 	}
@@ -44,13 +44,13 @@ func TestAGateNotesWhomItRefusesAndBlocksNothingMore(t *testing.T) {
 
 func TestWhatABuyersLimitRefusesCountsForNobodyElse(t *testing.T) {
 	c := newClock()
-	total, err := NewTotal(Options{Limit: 10, Now: c.now})
+	total, err := NewTotal(Options{Limit: 10, Now: c.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
 	full := 0
-	g := NewGate(map[string]Endpoint{"purchases": {Buyer: window(t, Options{Limit: 2, Now: c.now}), Total: total}},
-		NewMarks(c.now), Told{Full: func(string) { full++ }})
+	g := NewGate(map[string]Endpoint{"purchases": {Buyer: window(t, Options{Limit: 2, Now: c.Now}), Total: total}},
+		NewMarks(c.Now), Told{Full: func(string) { full++ }})
 	for range 100 {
 		g.Take(t.Context(), "purchases", "greedy")
 	}
@@ -70,7 +70,7 @@ func TestWhatABuyersLimitRefusesCountsForNobodyElse(t *testing.T) {
 
 func TestMarksFadeAfterTenMinutesAndAreBounded(t *testing.T) {
 	c := newClock()
-	m := NewMarks(c.now)
+	m := NewMarks(c.Now)
 	if !m.Add("purchases", "alice") || m.Add("purchases", "alice") || !m.Add("polls", "alice") {
 		t.Error("want a fresh mark once for each endpoint")
 	}
@@ -80,7 +80,7 @@ func TestMarksFadeAfterTenMinutesAndAreBounded(t *testing.T) {
 	if _, unlisted := m.List(); m.Size() != maxMarks || unlisted != 2 {
 		t.Errorf("got %d marks and %d unlisted, want %d and 2", m.Size(), unlisted, maxMarks)
 	}
-	c.move(markFor)
+	c.Move(markFor)
 	if marks, _ := m.List(); len(marks) != 0 {
 		t.Errorf("after ten minutes %d marks are left", len(marks))
 	}

@@ -7,37 +7,23 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"seckill/infra/testenv"
 )
 
-// clock is a time that tests move.
-type clock struct {
-	mu sync.Mutex
-	at time.Time
-}
-
-func newClock() *clock { return &clock{at: time.Date(2026, 11, 11, 10, 0, 0, 0, time.UTC)} }
-
-func (c *clock) now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.at
-}
-
-func (c *clock) move(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.at = c.at.Add(d)
+func newClock() *testenv.Clock {
+	return testenv.NewClock(time.Date(2026, 11, 11, 10, 0, 0, 0, time.UTC))
 }
 
 func TestB69OneBuyerAtSixASecondIsLimitedToFive(t *testing.T) {
 	c := newClock()
-	w := window(t, Options{Limit: 5, Now: c.now})
+	w := window(t, Options{Limit: 5, Now: c.Now})
 	passed := 0
 	for range 60 {
 		if w.Take(t.Context(), "alice").OK {
 			passed++
 		}
-		c.move(time.Second / 6)
+		c.Move(time.Second / 6)
 	}
 	if passed < 45 || passed > 50 {
 		t.Errorf("of 60 attempts in 10 s %d passed, want 5 a second at most, and nearly that", passed)
@@ -46,16 +32,16 @@ func TestB69OneBuyerAtSixASecondIsLimitedToFive(t *testing.T) {
 
 func TestAWindowIsNoBucketThatFillsAgain(t *testing.T) {
 	c := newClock()
-	w := window(t, Options{Limit: 5, Now: c.now})
-	c.move(time.Hour) // a bucket would be full, and then full again soon
+	w := window(t, Options{Limit: 5, Now: c.Now})
+	c.Move(time.Hour) // a bucket would be full, and then full again soon
 	for range 5 {
 		w.Take(t.Context(), "alice")
 	}
-	c.move(900 * time.Millisecond)
+	c.Move(900 * time.Millisecond)
 	if v := w.Take(t.Context(), "alice"); v.OK || v.Wait != 100*time.Millisecond {
 		t.Errorf("after 0.9 s: got %+v, want a wait of 100ms", v)
 	}
-	c.move(100 * time.Millisecond)
+	c.Move(100 * time.Millisecond)
 	if v := w.Take(t.Context(), "alice"); !v.OK {
 		t.Errorf("after the wait: got %+v, want it to pass", v)
 	}
@@ -63,12 +49,12 @@ func TestAWindowIsNoBucketThatFillsAgain(t *testing.T) {
 
 func TestB69MemoryIsFlatAfterAMillionBuyers(t *testing.T) {
 	c := newClock()
-	w := window(t, Options{Limit: 5, Now: c.now})
+	w := window(t, Options{Limit: 5, Now: c.Now})
 	before := heap()
 	for i := range 1_000_000 {
 		w.Take(context.Background(), fmt.Sprintf("buyer-%07d", i))
 		if i%50 == 0 {
-			c.move(time.Millisecond)
+			c.Move(time.Millisecond)
 		}
 	}
 	grown := heap() - before
@@ -93,12 +79,12 @@ func heap() int64 {
 
 func TestWhoKeepsAskingIsNotForgottenInACrowd(t *testing.T) {
 	c := newClock()
-	w := window(t, Options{Limit: 5, Now: c.now, Capacity: 4096})
+	w := window(t, Options{Limit: 5, Now: c.Now, Capacity: 4096})
 	passed := 0
 	for i := range 100_000 {
 		w.Take(t.Context(), fmt.Sprint(i))
 		if i%10 == 0 {
-			c.move(time.Microsecond)
+			c.Move(time.Microsecond)
 			if w.Take(t.Context(), "alice").OK {
 				passed++
 			}
@@ -114,7 +100,7 @@ func TestWhoKeepsAskingIsNotForgottenInACrowd(t *testing.T) {
 
 func TestATotalPassesItsLimitInNoStretchOfAWindow(t *testing.T) {
 	c := newClock()
-	total, err := NewTotal(Options{Limit: 100, Now: c.now})
+	total, err := NewTotal(Options{Limit: 100, Now: c.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,11 +108,11 @@ func TestATotalPassesItsLimitInNoStretchOfAWindow(t *testing.T) {
 	for range 40_000 {
 		v := total.Take()
 		if v.OK {
-			passed = append(passed, c.now())
+			passed = append(passed, c.Now())
 		} else if v.Wait <= 0 || v.Wait > 2*time.Second {
 			t.Fatalf("got a wait of %s", v.Wait)
 		}
-		c.move(250 * time.Microsecond)
+		c.Move(250 * time.Microsecond)
 	}
 	for i := range len(passed) - 100 {
 		if span := passed[i+100].Sub(passed[i]); span < time.Second {
@@ -140,7 +126,7 @@ func TestATotalPassesItsLimitInNoStretchOfAWindow(t *testing.T) {
 
 func TestATotalThatWasQuietForLongTakesItsWholeLimit(t *testing.T) {
 	c := newClock()
-	total, err := NewTotal(Options{Limit: 10, Now: c.now})
+	total, err := NewTotal(Options{Limit: 10, Now: c.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,26 +136,26 @@ func TestATotalThatWasQuietForLongTakesItsWholeLimit(t *testing.T) {
 				t.Errorf("round %d, request %d: got %+v", round, i+1, v)
 			}
 		}
-		c.move(time.Duration(round+1) * 100 * time.Minute)
+		c.Move(time.Duration(round+1) * 100 * time.Minute)
 	}
 }
 
 func TestTheWaitOfATotalIsWhatItTakes(t *testing.T) {
 	c := newClock()
-	total, err := NewTotal(Options{Limit: 3, Now: c.now})
+	total, err := NewTotal(Options{Limit: 3, Now: c.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for range 3 {
 		total.Take()
-		c.move(300 * time.Millisecond)
+		c.Move(300 * time.Millisecond)
 	}
 	v := total.Take()
-	c.move(v.Wait - time.Millisecond)
+	c.Move(v.Wait - time.Millisecond)
 	if total.Take().OK {
 		t.Error("one passed before the wait was over")
 	}
-	c.move(time.Millisecond)
+	c.Move(time.Millisecond)
 	if !total.Take().OK {
 		t.Error("none passed when the wait was over")
 	}

@@ -55,3 +55,19 @@ func Arrivals(n int, shape Shape, seed uint64) []time.Duration {
 	slices.Sort(at)
 	return at
 }
+
+// Evenly gives the moments within d at which arrivals come that know nothing of each
+// other, perSecond of them a second on average (a Poisson process). The same seed
+// gives the same moments.
+func Evenly(perSecond float64, d time.Duration, seed uint64) []time.Duration {
+	random := rand.New(rand.NewPCG(seed, 0x5ec2))
+	var at []time.Duration
+	for t := time.Duration(0); perSecond > 0; {
+		t += time.Duration(random.ExpFloat64() / perSecond * float64(time.Second))
+		if t >= d {
+			break
+		}
+		at = append(at, t)
+	}
+	return at
+}

@@ -2,6 +2,7 @@ package load
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"sync"
 	"sync/atomic"
@@ -21,9 +22,15 @@ type Attack struct {
 	// Judge is told the answer to arrival i and says what follows. Required. It is
 	// called from many goroutines, for one arrival by one at a time.
 	Judge func(i int, a Answer) Next
-	// Conns bounds the connections (256). An arrival that finds none free waits,
-	// and its waiting counts.
+	// Kind names what arrival i asks next, for the account. Without it that is "".
+	Kind func(i int) string
+	// Account counts every answer, of every step. Without it only sights are kept.
+	Account *Account
+	// Conns bounds the connections (256). One more is opened when something is to be
+	// sent and none is free; with all of them busy it waits, and its waiting counts.
 	Conns int
+	// TLS makes connections encrypted ones; ServerName is the name they must prove.
+	TLS *tls.Config
 	// Timeout bounds one exchange (30 s).
 	Timeout time.Duration
 }
@@ -34,12 +41,15 @@ type Next struct {
 	Outcome string
 	// Again asks once more after this pause; 0 means that it is over.
 	Again time.Duration
+	// Then is the pause after which the same arrival asks something else, as a step of
+	// its own whose latency counts from its own start; 0 means that it leaves.
+	Then time.Duration
 	// OK tells that Outcome is one the crowd was to get; Failed that there was no
 	// usable answer. Neither is a refusal.
 	OK, Failed bool
 }
 
-// Sight is one arrival as it was measured.
+// Sight is the first step of one arrival as it was measured.
 type Sight struct {
 	Outcome string
 	Status  int
@@ -69,6 +79,9 @@ func (a Attack) withDefaults() (Attack, error) {
 	if a.Timeout <= 0 {
 		a.Timeout = 30 * time.Second
 	}
+	if a.Kind == nil {
+		a.Kind = func(int) string { return "" }
+	}
 	return a, nil
 }
 
@@ -77,15 +90,27 @@ type Run struct {
 	attack Attack
 	start  time.Time
 	sights []Sight
+	steps  []step
+	agenda *agenda
 	queue  chan int // each arrival stands in it at most once
 	open   atomic.Int64
 	over   chan struct{}
+	idle   atomic.Int64 // workers that are free, less what stands in the queue
+	conns  atomic.Int64
 
 	arrived, ok, refused, failed, retries atomic.Int64
 	paceLate                              atomic.Int64
 	ended                                 time.Duration // after the start; set by Wait
 	lastDone                              atomic.Int64
 	workers                               sync.WaitGroup
+}
+
+// step is where an arrival stands: when its present step began, and when it is to send
+// next, both after the start of the run. It belongs to whoever holds the arrival.
+type step struct {
+	began, due time.Duration
+	past       bool // the first step, which its sight describes
+	left       bool
 }
 
 // Start begins an attack at a moment. It ends when every arrival has its
@@ -96,25 +121,31 @@ func Start(ctx context.Context, attack Attack, at time.Time) (*Run, error) {
 		return nil, err
 	}
 	n := len(attack.Arrivals)
-	r := &Run{attack: attack, start: at, sights: make([]Sight, n), queue: make(chan int, n), over: make(chan struct{})}
+	r := &Run{
+		attack: attack, start: at, sights: make([]Sight, n), steps: make([]step, n), agenda: newAgenda(),
+		queue: make(chan int, n), over: make(chan struct{}),
+	}
+	for i, at := range attack.Arrivals {
+		r.steps[i] = step{began: at, due: at}
+	}
 	r.open.Store(int64(n))
 	if n == 0 {
 		close(r.over)
-	}
-	for range min(attack.Conns, n) {
-		r.workers.Go(func() { r.work(ctx) })
 	}
 	r.workers.Go(func() { r.pace(ctx) })
 	return r, nil
 }
 
-// Counts gives the totals so far.
+// Counts gives the totals so far, of first steps.
 func (r *Run) Counts() Counts {
 	return Counts{
 		Arrived: r.arrived.Load(), OK: r.ok.Load(), Refused: r.refused.Load(),
 		Failed: r.failed.Load(), Retries: r.retries.Load(),
 	}
 }
+
+// Conns is how many connections were opened for what was sent at once.
+func (r *Run) Conns() int { return int(r.conns.Load()) }
 
 // Wait gives the measurement once the run is over.
 func (r *Run) Wait() *Measurement {
@@ -123,30 +154,55 @@ func (r *Run) Wait() *Measurement {
 	return r.measure()
 }
 
-// pace lets arrivals in at their moments, whatever became of those before.
+// pace lets arrivals in at their moments, and those who ask again at theirs, whatever
+// became of those before.
 func (r *Run) pace(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	<-timer.C
-	for i, at := range r.attack.Arrivals {
-		if ahead := time.Until(r.start.Add(at)); ahead > 0 {
+	for arrived := 0; ; {
+		next, again := r.agenda.first()
+		if arrived < len(r.attack.Arrivals) && (!again || r.attack.Arrivals[arrived] <= next.at) {
+			next, again = due{r.attack.Arrivals[arrived], arrived}, false
+		} else if !again {
+			next.at = Longest // nobody yet: whoever comes wakes us
+		}
+		if ahead := time.Until(r.start.Add(next.at)); ahead > 0 {
 			timer.Reset(ahead)
 			select {
 			case <-ctx.Done():
 				return
+			case <-r.over:
+				return
+			case <-r.agenda.wake:
 			case <-timer.C:
 			}
+			continue
 		}
-		if late := int64(time.Since(r.start.Add(at))); late > r.paceLate.Load() {
-			r.paceLate.Store(late)
+		if again {
+			next = r.agenda.take()
+		} else {
+			arrived++
+			r.arrived.Add(1)
 		}
-		r.arrived.Add(1)
-		r.queue <- i
+		r.send(ctx, next)
 	}
 }
 
+// send gives an arrival to a connection, opening one more where none is free.
+func (r *Run) send(ctx context.Context, d due) {
+	if late := int64(time.Since(r.start.Add(d.at))); late > r.paceLate.Load() {
+		r.paceLate.Store(late)
+	}
+	if r.idle.Add(-1) < 0 && r.conns.Load() < int64(r.attack.Conns) {
+		r.conns.Add(1)
+		r.idle.Add(1)
+		r.workers.Go(func() { r.work(ctx) })
+	}
+	r.queue <- d.i
+}
+
 func (r *Run) work(ctx context.Context) {
-	c := &conn{addr: r.attack.Addr, timeout: r.attack.Timeout}
+	c := &conn{addr: r.attack.Addr, timeout: r.attack.Timeout, tls: r.attack.TLS}
 	defer c.close()
 	var request []byte
 	for {
@@ -163,24 +219,59 @@ func (r *Run) work(ctx context.Context) {
 }
 
 func (r *Run) serve(ctx context.Context, c *conn, request []byte, i int) {
-	sight := &r.sights[i]
-	intended := r.start.Add(r.attack.Arrivals[i])
-	if sight.Tries == 0 {
-		sight.Queued = time.Since(intended)
+	sight, step := &r.sights[i], &r.steps[i]
+	late := time.Since(r.start) - step.due
+	if !step.past {
+		if sight.Tries == 0 {
+			sight.Queued = late
+		}
+		sight.Tries++
 	}
-	sight.Tries++
+	kind := r.attack.Kind(i)
 	answer := c.exchange(ctx, request)
 	if ctx.Err() != nil {
 		return
 	}
+	now := time.Since(r.start)
+	answer.Due, answer.Took, answer.Began, answer.SinceBegan = step.due, now-step.due, step.began, now-step.began
 	next := r.attack.Judge(i, answer)
+	if a := r.attack.Account; a != nil {
+		a.sentAfter(late)
+		a.bytes(len(request), answer.Size)
+		a.count(seen{kind: kind, outcome: next.Outcome, ok: next.OK, failed: next.Failed, due: step.due, took: answer.Took})
+	}
+	r.idle.Add(1) // before what follows is due: this connection can take it
 	if next.Again > 0 {
 		r.retries.Add(1)
-		r.later(ctx, i, next.Again)
+		step.due = now + next.Again
+		r.agenda.add(due{step.due, i})
 		return
 	}
-	sight.Latency = time.Since(intended)
-	sight.Outcome, sight.Status, sight.OK, sight.Failed, sight.Done = next.Outcome, answer.Status, next.OK, next.Failed, true
+	r.finish(i, now, answer.Status, next)
+}
+
+// finish ends a step.
+func (r *Run) finish(i int, now time.Duration, status int, next Next) {
+	step := &r.steps[i]
+	if !step.past {
+		r.see(&r.sights[i], now-step.began, status, next)
+		step.past = true
+	}
+	r.lastDone.Store(int64(now))
+	if next.Then > 0 {
+		step.began, step.due = now+next.Then, now+next.Then
+		r.agenda.add(due{step.due, i})
+		return
+	}
+	step.left = true
+	if r.open.Add(-1) == 0 {
+		close(r.over)
+	}
+}
+
+func (r *Run) see(sight *Sight, took time.Duration, status int, next Next) {
+	sight.Latency = took
+	sight.Outcome, sight.Status, sight.OK, sight.Failed, sight.Done = next.Outcome, status, next.OK, next.Failed, true
 	switch {
 	case next.OK:
 		r.ok.Add(1)
@@ -189,21 +280,4 @@ func (r *Run) serve(ctx context.Context, c *conn, request []byte, i int) {
 	default:
 		r.refused.Add(1)
 	}
-	r.lastDone.Store(int64(time.Since(r.start)))
-	if r.open.Add(-1) == 0 {
-		close(r.over)
-	}
-}
-
-// later puts an arrival back after a pause, without holding a connection.
-func (r *Run) later(ctx context.Context, i int, pause time.Duration) {
-	r.workers.Go(func() {
-		timer := time.NewTimer(pause)
-		defer timer.Stop()
-		select {
-		case <-ctx.Done():
-		case <-timer.C:
-			r.queue <- i
-		}
-	})
 }

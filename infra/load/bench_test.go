@@ -1,7 +1,6 @@
 package load
 
 import (
-	"io"
 	"net"
 	"testing"
 	"time"
@@ -10,6 +9,24 @@ import (
 // BenchmarkExchange measures the client alone: the server side is a loop that
 // writes a canned answer for each read, the cheapest server there can be.
 func BenchmarkExchange(b *testing.B) {
+	crowd := NewCrowd("x", "sale", "phone", make([]string, b.N))
+	benchAttack(b, Attack{Build: crowd.Build, Judge: crowd.Judge})
+}
+
+// BenchmarkVisitors measures what a visitor costs who presses once, with the account of
+// all answers.
+func BenchmarkVisitors(b *testing.B) {
+	v := &Visitors{Host: "x", Sale: "sale", SKUs: []string{"phone"}, Tokens: make([]string, b.N), Visits: make([]Visit, b.N), Account: NewAccount(time.Second), Tag: "t"}
+	for i := range v.Visits {
+		v.Visits[i] = Visit{Persona: Repeats, Buyer: int32(i)}
+	}
+	v.Start()
+	benchAttack(b, Attack{Build: v.Build, Judge: v.Judge, Kind: v.Kind, Account: v.Account})
+}
+
+// benchAttack sends b.N arrivals at once to parrots.
+func benchAttack(b *testing.B, a Attack) {
+	b.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		b.Fatal(err)
@@ -24,10 +41,10 @@ func BenchmarkExchange(b *testing.B) {
 			go parrot(c)
 		}
 	}()
-	crowd := NewCrowd("x", "sale", "phone", make([]string, b.N))
+	a.Addr, a.Arrivals = l.Addr().String(), make([]time.Duration, b.N)
 	b.ReportAllocs()
 	b.ResetTimer()
-	run, err := Start(b.Context(), Attack{Addr: l.Addr().String(), Arrivals: make([]time.Duration, b.N), Build: crowd.Build, Judge: crowd.Judge}, time.Now())
+	run, err := Start(b.Context(), a, time.Now())
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -45,7 +62,7 @@ func parrot(c net.Conn) {
 		if _, err := c.Read(buf); err != nil {
 			return
 		}
-		if _, err := c.Write(answer); err == io.EOF || err != nil {
+		if _, err := c.Write(answer); err != nil {
 			return
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -19,6 +20,12 @@ type Answer struct {
 	RetryAfter time.Duration
 	Body       []byte
 	Err        error
+	// Size is the answer's bytes, head included.
+	Size int
+	// Due is when this was to be sent, Began when the step was that it belongs to, both
+	// after the start of the run; Took and SinceBegan are the times from then to the
+	// whole answer. They differ by the tries before.
+	Due, Took, Began, SinceBegan time.Duration
 }
 
 // maxBody bounds an answer's body; our API answers in far less.
@@ -31,10 +38,12 @@ var errBadAnswer = errors.New("the answer is not HTTP/1.1 as we know it")
 type conn struct {
 	addr    string
 	timeout time.Duration
+	tls     *tls.Config // nil: without encryption
 
 	raw    net.Conn
 	reader *bufio.Reader
 	body   []byte
+	size   int // of the answer that is read
 }
 
 // exchange writes a request and reads its answer. A fault closes the connection,
@@ -50,16 +59,8 @@ func (c *conn) exchange(ctx context.Context, request []byte) Answer {
 
 func (c *conn) try(ctx context.Context, request []byte) (Answer, error) {
 	if c.raw == nil {
-		dialer := net.Dialer{Timeout: c.timeout}
-		raw, err := dialer.DialContext(ctx, "tcp", c.addr)
-		if err != nil {
-			return Answer{}, fmt.Errorf("dial: %w", err)
-		}
-		c.raw = raw
-		if c.reader == nil {
-			c.reader = bufio.NewReaderSize(raw, 4<<10)
-		} else {
-			c.reader.Reset(raw)
+		if err := c.dial(ctx); err != nil {
+			return Answer{}, err
 		}
 	}
 	if err := c.raw.SetDeadline(time.Now().Add(c.timeout)); err != nil {
@@ -72,6 +73,32 @@ func (c *conn) try(ctx context.Context, request []byte) (Answer, error) {
 		return Answer{}, fmt.Errorf("send: %w", err)
 	}
 	return c.read()
+}
+
+// dial connects, and where it is asked for proves who answers and encrypts.
+func (c *conn) dial(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	var dialer net.Dialer
+	raw, err := dialer.DialContext(ctx, "tcp", c.addr)
+	if err != nil {
+		return fmt.Errorf("dial: %w", err)
+	}
+	if c.tls != nil {
+		encrypted := tls.Client(raw, c.tls)
+		if err := encrypted.HandshakeContext(ctx); err != nil {
+			_ = raw.Close() // nothing was sent on it
+			return fmt.Errorf("encrypt: %w", err)
+		}
+		raw = encrypted
+	}
+	c.raw = raw
+	if c.reader == nil {
+		c.reader = bufio.NewReaderSize(raw, 4<<10)
+	} else {
+		c.reader.Reset(raw)
+	}
+	return nil
 }
 
 func (c *conn) close() {
@@ -91,6 +118,7 @@ type head struct {
 }
 
 func (c *conn) read() (Answer, error) {
+	c.size = 0
 	h, err := c.readHead()
 	if err != nil {
 		return Answer{}, err
@@ -111,7 +139,7 @@ func (c *conn) read() (Answer, error) {
 	if h.last {
 		c.close()
 	}
-	return Answer{Status: h.status, RetryAfter: h.retryAfter, Body: c.body}, nil
+	return Answer{Status: h.status, RetryAfter: h.retryAfter, Body: c.body, Size: c.size + len(c.body)}, nil
 }
 
 func (c *conn) readHead() (head, error) {
@@ -171,6 +199,7 @@ func (c *conn) line() ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("receive: %w", err)
 	}
+	c.size += len(line)
 	return bytes.TrimRight(line, "\r\n"), nil
 }
 

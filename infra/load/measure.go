@@ -38,8 +38,9 @@ func (r *Run) measure() *Measurement {
 	m := &Measurement{
 		Sights: r.sights, Outcomes: map[string]int{}, Retries: int(r.retries.Load()),
 		PaceLate: time.Duration(r.paceLate.Load()), Took: time.Duration(r.lastDone.Load()),
-		latency: hdrhistogram.New(1, int64(time.Hour/time.Microsecond), 3),
+		latency: latencies(3),
 	}
+	r.leave()
 	for i := range r.sights {
 		s := &r.sights[i]
 		if !s.Done {
@@ -56,6 +57,21 @@ func (r *Run) measure() *Measurement {
 	}
 	return m
 }
+
+// leave counts into the account what was under way when the run was ended.
+func (r *Run) leave() {
+	if r.attack.Account == nil {
+		return
+	}
+	for i := range r.steps {
+		if s := &r.steps[i]; !s.left && s.due < r.ended {
+			r.attack.Account.count(seen{kind: r.attack.Kind(i), outcome: Unanswered, waited: true, due: s.due, took: r.ended - s.due})
+		}
+	}
+}
+
+// Unanswered is the outcome of what was still open when a run was ended.
+const Unanswered = "no answer before the end"
 
 func (m *Measurement) count(s *Sight) {
 	m.Outcomes[s.Outcome]++
@@ -76,8 +92,7 @@ func (m *Measurement) count(s *Sight) {
 
 // took counts a latency.
 func (m *Measurement) took(latency time.Duration) {
-	// An hour is more than any run; a longer latency counts as an hour.
-	_ = m.latency.RecordValue(min(max(latency.Microseconds(), 1), m.latency.HighestTrackableValue()))
+	record(m.latency, latency)
 }
 
 // Latency gives the latency that the share q (0 to 100) of all arrivals stayed

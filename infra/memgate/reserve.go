@@ -19,10 +19,6 @@ func (g *Gate) Reserve(ctx context.Context, r commands.Reservation) (commands.Ve
 	if err := r.Check(g.store); err != nil {
 		return commands.Verdict{}, nothing(err)
 	}
-	blob, err := commands.EncodePurchase(r)
-	if err != nil {
-		return commands.Verdict{}, nothing(err)
-	}
 	if err := ctx.Err(); err != nil {
 		return commands.Verdict{}, nothing(err)
 	}
@@ -32,7 +28,9 @@ func (g *Gate) Reserve(ctx context.Context, r commands.Reservation) (commands.Ve
 	l := g.laneOf(r.Place)
 	s := l.sales[r.Place]
 	if !s.isOpen() {
-		return commands.Verdict{Outcome: domain.NotReady, Now: now}, nil
+		v := commands.Verdict{Outcome: domain.NotReady, Now: now}
+		v.Epoch, v.Next = l.next()
+		return v, nil
 	}
 	c := g.caseOf(l, s, &r, now)
 	outcome, known := domain.Judge(c)
@@ -40,16 +38,26 @@ func (g *Gate) Reserve(ctx context.Context, r commands.Reservation) (commands.Ve
 	if asked := r.Strength; outcome == domain.Reserved || outcome == domain.SameOrder && known == r.Order {
 		v.Weak = asked != "" && asked != domain.AcknowledgeMemory
 	}
+	v.Epoch, v.Next = l.next()
+	var err error
 	switch outcome {
 	case domain.Reserved:
 		v.Order = r.Order
-		v.Entry, err = g.take(l, s, &r, entry{now, blob})
+		v.Entry, err = g.take(l, s, &r, entry{now, commands.AppendPurchase(nil, &r)})
 	case domain.SameOrder:
 		v.Entry = s.orders[known].entry
 	case domain.TooEarly:
 		v.OpensAt = c.OpensAt
 	}
 	return v, err
+}
+
+// next gives where the journal of a lane stands; zero where there is none.
+func (l *lane) next() (epoch, next int64) {
+	if l.epoch == 0 {
+		return 0, 0
+	}
+	return l.epoch, l.n + 1
 }
 
 // now gives the gate's clock in microseconds.

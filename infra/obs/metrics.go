@@ -2,6 +2,7 @@ package obs
 
 import (
 	"net/http"
+	"regexp"
 	"slices"
 	"sync"
 	"time"
@@ -15,6 +16,8 @@ import (
 // listed is counted under "other".
 type Known struct {
 	Outcomes    []string // of purchases, as the HTTP server names them
+	Accepted    []string // those of them by which there is an order
+	Failures    []string // those of them that are neither that nor a refusal that the sale has
 	Scripts     []string // of the gate
 	Projections []string
 	Shards      int      // of each projection
@@ -41,6 +44,7 @@ type Metrics struct {
 
 	purchases    *prometheus.CounterVec
 	bought       map[string]prometheus.Counter // the known ones of purchases, by outcome
+	results      map[string]prometheus.Counter // the same, by what came of it
 	purchaseTime prometheus.Histogram
 	requests     *prometheus.CounterVec
 	requestTime  *prometheus.HistogramVec
@@ -77,7 +81,12 @@ type Metrics struct {
 	switches *prometheus.GaugeVec
 
 	members *prometheus.GaugeVec
+
+	watch watchSide
 }
+
+// gcPauses adds the pauses of the garbage collector as a histogram.
+var gcPauses = collectors.GoRuntimeMetricsRule{Matcher: regexp.MustCompile(`^/sched/pauses/total/gc:seconds$`)}
 
 // times are the buckets of durations in seconds, from a tenth of a millisecond.
 var times = [...]float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30}
@@ -93,10 +102,11 @@ func New(known Known) *Metrics {
 	m.guards = newGuards()
 	m.switches = newSwitches(f)
 	m.members = newMemberLists(f)
+	m.watch = newWatchSide(f)
 	m.registry.MustRegister(m.guards)
 	m.start()
 	prefixed := prometheus.WrapRegistererWithPrefix("seckill_", m.registry)
-	prefixed.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	prefixed.MustRegister(collectors.NewGoCollector(collectors.WithGoCollectorRuntimeMetrics(gcPauses)), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
 
@@ -139,9 +149,11 @@ func (m *Metrics) following(f factory) {
 
 // start brings known label values to 0.
 func (m *Metrics) start() {
-	m.bought = map[string]prometheus.Counter{}
+	m.watch.start(m.known.Projections)
+	m.bought, m.results = map[string]prometheus.Counter{}, map[string]prometheus.Counter{}
 	for _, outcome := range append(slices.Clone(m.known.Outcomes), other) {
 		m.bought[outcome] = m.purchases.WithLabelValues(outcome)
+		m.results[outcome] = m.watch.result[m.resultOf(outcome)]
 	}
 	m.Serve(nil)
 	for _, script := range append(slices.Clone(m.known.Scripts), other) {
@@ -190,11 +202,11 @@ func (m *Metrics) Handler() http.Handler {
 
 // Purchase counts a purchase by what it was told.
 func (m *Metrics) Purchase(outcome string, took time.Duration) {
-	counter, ok := m.bought[outcome]
-	if !ok {
-		counter = m.bought[other]
+	if _, ok := m.bought[outcome]; !ok {
+		outcome = other
 	}
-	counter.Inc()
+	m.bought[outcome].Inc()
+	m.results[outcome].Inc()
 	m.purchaseTime.Observe(took.Seconds())
 }
 
@@ -238,14 +250,15 @@ func (m *Metrics) Appended(events, tries int, took time.Duration) {
 	m.appendTime.Observe(took.Seconds())
 }
 
-// Lanes shows how many lanes are in which state, and how many journal entries
-// the log has yet to record.
-func (m *Metrics) Lanes(selling, closed, missing int, lag int64) {
+// Lanes shows how many lanes are in which state.
+func (m *Metrics) Lanes(selling, closed, missing int) {
 	for i, n := range [...]int{selling, closed, missing} {
 		m.lanes.WithLabelValues(laneStates[i]).Set(float64(n))
 	}
-	m.recorderLag.Set(float64(lag))
 }
+
+// JournalLag shows how many journal entries the log has yet to record.
+func (m *Metrics) JournalLag(entries int64) { m.recorderLag.Set(float64(entries)) }
 
 // Kept shows how many acknowledged purchases are held.
 func (m *Metrics) Kept(n int) { m.kept.Set(float64(n)) }

@@ -62,6 +62,10 @@ func TestEveryFamilyIsThereFromTheStartAtZero(t *testing.T) {
 		`seckill_bucket_moves_total`, `seckill_bucket_moved_units_total`, `seckill_bucket_looks_total`, `seckill_bucket_units_in_flight`,
 		`seckill_orders_expired_total`, `seckill_orders_overdue_seconds`,
 		`seckill_limited_total{endpoint="purchases"}`, `seckill_endpoint_full_total{endpoint="purchases"}`, `seckill_limit_store_up`,
+		`seckill_purchase_results_total{result="accepted"}`, `seckill_purchase_results_total{result="refused"}`, `seckill_purchase_results_total{result="failed"}`,
+		`seckill_purchase_success_baseline`, `seckill_redis_connected_clients`, `seckill_redis_slow_commands_total`, `seckill_backlog{stage="journal"}`,
+		`seckill_backlog_growth_per_second{stage="relay"}`, `seckill_backlog{stage="order_view"}`, `seckill_postgres_sessions{state="active"}`, `seckill_postgres_slow_statements`,
+		`seckill_stock_left{sale="other",sku="other"}`, `seckill_drift_paused_sales`, `seckill_watch_seen_timestamp_seconds{part="redis"}`,
 		`seckill_limited_buyers`, `seckill_limit_store_calls_total`, `seckill_limit_store_attempts_total`,
 	}
 	for _, name := range want {
@@ -91,7 +95,8 @@ func TestWhatIsHandedInIsShown(t *testing.T) {
 		Position: 900, LagEvents: 100, Lag: 2 * time.Second, NewestAge: time.Second, Parked: 3, OldestParked: time.Minute,
 	})
 	m.ShardAt("order_view", 1, 100, 2*time.Second)
-	m.Lanes(62, 1, 1, 17)
+	m.Lanes(62, 1, 1)
+	m.JournalLag(17)
 	m.Kept(5)
 	m.Queued(8, 90*time.Second)
 	m.Limited("purchases")

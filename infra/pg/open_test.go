@@ -15,6 +15,7 @@ import (
 
 	"seckill/infra/pg"
 	"seckill/infra/pg/pgtest"
+	"seckill/infra/testenv"
 )
 
 func asOwner(t *testing.T, url string, sql ...string) {
@@ -337,5 +338,35 @@ func TestAServerThatDoesNotEvenStopAStatementIsNotWaitedForWithoutEnd(t *testing
 	batch.Queue("select pg_sleep(600)")
 	if err := pool.SendBatch(t.Context(), batch).Close(); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("statements sent together: got %v, want that their time was over", err)
+	}
+}
+
+func TestAStatementThatIsPreparedWhileTheServerHangsIsNotWaitedForWithoutEnd(t *testing.T) {
+	_, url, ns := pgtest.New(t)
+	proxy := testenv.Proxy(t, url)
+	pool, err := pg.Open(t.Context(), proxy.URL(), pg.Options{Namespace: ns, StatementTimeout: 200 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pool.Close()
+	conn, err := pool.Acquire(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Release()
+	proxy.BlackHole()
+	ends := make(chan error, 1)
+	go func() {
+		_, err := conn.Conn().Prepare(t.Context(), "one", "select 1")
+		ends <- err
+	}()
+	select {
+	case err := <-ends:
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v, want that its time was over", err)
+		}
+	case <-time.After(60 * time.Second):
+		t.Error("it is still waited for")
+		proxy.Cut()
 	}
 }

@@ -33,6 +33,9 @@ func (p patience) start(ctx context.Context) context.Context {
 	}
 	end := time.Now().Add(p.within + graceBeyond)
 	if at, ok := ctx.Deadline(); ok && at.Before(end) {
+		if ctx.Value(patienceKey{}) != nil { // within another one, which alone ends it
+			return context.WithValue(ctx, patienceKey{}, nil)
+		}
 		return ctx
 	}
 	ctx, cancel := context.WithDeadline(ctx, end)
@@ -65,5 +68,27 @@ func (p patience) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatchQuer
 
 // TraceBatchEnd has all answers.
 func (p patience) TraceBatchEnd(ctx context.Context, _ *pgx.Conn, _ pgx.TraceBatchEndData) {
+	p.end(ctx)
+}
+
+// TracePrepareStart begins to wait for a statement that is prepared by itself, as one
+// is when a connection is made: a pool makes those without any deadline, and has only
+// so many places for them.
+func (p patience) TracePrepareStart(ctx context.Context, _ *pgx.Conn, _ pgx.TracePrepareStartData) context.Context {
+	return p.start(ctx)
+}
+
+// TracePrepareEnd has its answer.
+func (p patience) TracePrepareEnd(ctx context.Context, _ *pgx.Conn, _ pgx.TracePrepareEndData) {
+	p.end(ctx)
+}
+
+// TraceCopyFromStart begins to wait for rows that are copied in.
+func (p patience) TraceCopyFromStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceCopyFromStartData) context.Context {
+	return p.start(ctx)
+}
+
+// TraceCopyFromEnd has their answer.
+func (p patience) TraceCopyFromEnd(ctx context.Context, _ *pgx.Conn, _ pgx.TraceCopyFromEndData) {
 	p.end(ctx)
 }

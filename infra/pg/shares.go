@@ -86,6 +86,18 @@ func (s *Share) Held() []int {
 	return held
 }
 
+// Taken tells how many of the parts somebody holds now, without taking any.
+func (s *Shares) Taken(ctx context.Context) (int, error) {
+	var self int32
+	var pids []int32
+	var keys []int64
+	if err := s.pool.QueryRow(ctx, selectHolders, s.parts).Scan(&self, &pids, &keys); err != nil {
+		return 0, fmt.Errorf("see who shares %s: %w", s.name, err)
+	}
+	slices.Sort(keys)
+	return len(slices.Compact(keys)), nil
+}
+
 // Balance takes parts that nobody holds, up to the fair share, and gives those held
 // beyond it: the caller ends its work on them and then calls Give. An error means
 // that the locks are gone, or may be: the share is of no use any more.

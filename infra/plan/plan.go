@@ -31,9 +31,19 @@ type Plan struct {
 	Conns   int     `json:"postgres_connections"`
 	Set     Set     `json:"settings"`
 	Seconds Seconds `json:"seconds"`
+	Wire    Wire    `json:"bandwidth"`
 
 	Warnings []string `json:"warnings"`
 	Costs    []Cost   `json:"unit_costs"`
+	// CostsFrom is set by whoever chose the costs.
+	CostsFrom Source `json:"unit_costs_from"`
+}
+
+// Wire is what goes through the balancer at the peak, in both directions: purchases and
+// looks at orders, which no CDN can answer.
+type Wire struct {
+	IngressMbit float64 `json:"ingress_mbit_per_s"`
+	EgressMbit  float64 `json:"egress_mbit_per_s"`
 }
 
 // API is the processes that serve HTTP.
@@ -82,6 +92,13 @@ type Seconds struct {
 	SoldOut   float64 `json:"sold_out"`
 	Recorded  float64 `json:"recorded"`
 	Projected float64 `json:"projected"`
+	// Drain is from the last unit taken, or from the last buyer where some stay, until
+	// all is in the views.
+	Drain float64 `json:"drain"`
+	// ReturnsFrom and ReturnsUntil is when units that nobody pays for go back on sale: the
+	// first after the payment window, the last when every order was given up.
+	ReturnsFrom  float64 `json:"returns_from"`
+	ReturnsUntil float64 `json:"returns_until"`
 }
 
 const (
@@ -97,6 +114,9 @@ const (
 
 // Make computes a plan; the wish must be valid.
 func Make(w Wish, c Costs) Plan {
+	if w.PaymentWindow == 0 {
+		w.PaymentWindow = DefaultPaymentWindow
+	}
 	p := Plan{Wish: w, Costs: c.All()}
 	p.PeakPerSecond = float64(w.Participants) * w.Share / w.Seconds
 	p.SizedPerSecond = p.PeakPerSecond * w.Headroom
@@ -107,6 +127,9 @@ func Make(w Wish, c Costs) Plan {
 	p.api(c)
 	p.log(c)
 	p.choose(c)
+	p.Seconds.Drain = math.Max(p.Seconds.Projected-p.lastTaken(), 0)
+	p.returns(c)
+	p.wire(c)
 	p.set()
 	p.warn(c)
 	return p
@@ -125,6 +148,22 @@ func (p *Plan) soldOut() float64 {
 	}
 	rest := float64(w.Participants) - inPeak
 	return w.Seconds + (float64(w.Stock)-inPeak)/rest*w.Seconds
+}
+
+// lastTaken is when the last unit is taken, or where some stay the last buyer has come.
+func (p *Plan) lastTaken() float64 {
+	if p.Seconds.SoldOut == 0 {
+		return 2 * p.Wish.Seconds
+	}
+	return p.Seconds.SoldOut
+}
+
+// returns is when unpaid units come back: an order that expires is recorded as one
+// that was placed, so all of them take as long to give up as they took to record.
+func (p *Plan) returns(c Costs) {
+	p.Seconds.ReturnsFrom = p.Wish.PaymentWindow
+	lastDue := p.Seconds.Recorded + p.Wish.PaymentWindow
+	p.Seconds.ReturnsUntil = math.Max(lastDue, p.Wish.PaymentWindow+float64(p.Accepted)/c.Recorded.Value)
 }
 
 func (p *Plan) gate(c Costs) {
@@ -159,6 +198,15 @@ func (p *Plan) log(c Costs) {
 	p.Seconds.Projected = math.Max(p.Seconds.Recorded, projected/float64(p.Bus.Projectors))
 	// API nodes, a recorder and its stand-by, projectors, a scheduler.
 	p.Conns = (p.API.Nodes + 2 + p.Bus.Projectors + 1) * int(c.NodeConns.Value)
+}
+
+// onTheWire is what TCP, IP, TLS and acknowledgements add to HTTP, as a factor.
+const onTheWire = 1.3
+
+func (p *Plan) wire(c Costs) {
+	answers := p.SizedPerSecond + p.BusiestAccepted*pollsPerBuyer
+	mbit := func(bytes float64) float64 { return math.Ceil(bytes*8*onTheWire/1e5) / 10 }
+	p.Wire = Wire{IngressMbit: mbit(answers * c.RequestBytes.Value), EgressMbit: mbit(answers * c.AnswerBytes.Value)}
 }
 
 // Least bounds of what is set: the program's defaults.

@@ -17,6 +17,7 @@ func costs() Costs {
 	c.GateAccepted.Value, c.GateRefused.Value, c.GateBytes.Value = 10, 1, 1<<20
 	c.Recorded.Value, c.Projected.Value, c.Direct.Value, c.LogBytes.Value = 20_000, 30_000, 4_000, 1<<20
 	c.NodeConns.Value = 20
+	c.RequestBytes.Value, c.AnswerBytes.Value = 200, 500
 	return c
 }
 
@@ -33,6 +34,22 @@ func TestAPlanIsWhatItsWishNeeds(t *testing.T) {
 	for i := range want {
 		if math.Abs(got[i]-want[i]) > 1e-9 {
 			t.Errorf("figure %d: got %v, want %v", i, got[i], want[i])
+		}
+	}
+	// 320,000 answers a second of 200 and 500 bytes, and 30 % for what carries them.
+	if want := (Wire{IngressMbit: 665.6, EgressMbit: 1664}); p.Wire != want || math.Abs(p.Seconds.Drain-(p.Seconds.Projected-0.05)) > 1e-9 {
+		t.Errorf("got %+v and %v s to drain, want %+v and what follows the last unit", p.Wire, p.Seconds.Drain, want)
+	}
+	// 10,000 units recorded by 0.5 s are due 900 s later, and given up within half a second.
+	if s := p.Seconds; s.ReturnsFrom != 900 || s.ReturnsUntil != 900.5 {
+		t.Errorf("got %+v, want unpaid units back between 900 and 900.5 s", s)
+	}
+	if short := Make(Wish{Participants: 500_000, Share: 0.8, Seconds: 2, Headroom: 1.5, Stock: 10_000, PaymentWindow: 60}, costs()); short.Seconds.ReturnsFrom != 60 || short.Seconds.ReturnsUntil != 60.5 {
+		t.Errorf("got %+v, want unpaid units back between 60 and 60.5 s", short.Seconds)
+	}
+	for _, row := range p.Rows() {
+		if row.Why == "" || row.Much == "" || strings.Contains(row.Why, "?") {
+			t.Errorf("%+v does not say what it was computed from", row)
 		}
 	}
 	if p.Strategy != "redis-sync" {
@@ -82,11 +99,12 @@ func TestWhatCannotBeMeantIsRefusedWithAWayOut(t *testing.T) {
 		t.Errorf("%+v: %v", good, err)
 	}
 	for name, change := range map[string]func(*Wish){
-		"--participants": func(w *Wish) { w.Participants = 0 },
-		"--share":        func(w *Wish) { w.Share = 80 },
-		"--seconds":      func(w *Wish) { w.Seconds = math.NaN() },
-		"--headroom":     func(w *Wish) { w.Headroom = math.Inf(1) },
-		"--stock":        func(w *Wish) { w.Stock = MostStock + 1 },
+		"--participants":   func(w *Wish) { w.Participants = 0 },
+		"--share":          func(w *Wish) { w.Share = 80 },
+		"--seconds":        func(w *Wish) { w.Seconds = math.NaN() },
+		"--payment-window": func(w *Wish) { w.PaymentWindow = -1 },
+		"--headroom":       func(w *Wish) { w.Headroom = math.Inf(1) },
+		"--stock":          func(w *Wish) { w.Stock = MostStock + 1 },
 	} {
 		w := good
 		change(&w)

@@ -45,9 +45,25 @@ func Scaling(c Costs) string {
 			grouped(w.Participants), grouped(w.Stock), grouped(int64(p.SizedPerSecond)), p.Strategy, p.API.Nodes, redis, grouped(p.Gate.Megabytes),
 			grouped(p.Log.Megabytes), Number(p.Seconds.Recorded), p.Bus.Projectors, p.Cores(), Number(float64(p.Cores())*1e6/float64(w.Participants)))
 	}
-	text.WriteString("\n| unit cost | | | measured by |\n|---|---|---|---|\n")
+	text.WriteString("\n" + outward(c) + "\n| unit cost | | | measured by |\n|---|---|---|---|\n")
 	for _, cost := range c.All() {
 		fmt.Fprintf(&text, "| %s | %s | %s | `%s` |\n", cost.Name, Number(cost.Value), cost.Unit, strings.ReplaceAll(cost.Command, "|", "\\|"))
+	}
+	return text.String()
+}
+
+// outward writes what further databases change for the largest sale, whose units are
+// spread over as many sales as there are databases, or more.
+func outward(c Costs) string {
+	sizes := Sizes()
+	w := sizes[len(sizes)-1]
+	p := Make(w, c)
+	var text strings.Builder
+	fmt.Fprintf(&text, "| databases, for %s units | recorded a second | all recorded after | projected after | connections of a process that serves all | cores in all |\n|---|---|---|---|---|---|\n", grouped(w.Stock))
+	for _, n := range []int{1, 2, 4, 8, 16} {
+		more := (n - 1) * (coresOfPostgres + 2 + p.Bus.Projectors + 1) // none of them is shared
+		fmt.Fprintf(&text, "| %d | %s | %s s | %s s | %d | %d |\n", n, grouped(int64(c.Recorded.Value)*int64(n)),
+			Number(max(p.Seconds.SoldOut, p.Seconds.Recorded/float64(n))), Number(max(p.Seconds.SoldOut, p.Seconds.Projected/float64(n))), n*int(c.NodeConns.Value), p.Cores()+more)
 	}
 	return text.String()
 }

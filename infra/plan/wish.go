@@ -20,7 +20,13 @@ type Wish struct {
 	Headroom float64 `json:"headroom"`
 	// Stock is the units on sale, one a purchase.
 	Stock int64 `json:"stock"`
+	// PaymentWindow is how many seconds a winner has to pay before the units go back on
+	// sale; 0: DefaultPaymentWindow.
+	PaymentWindow float64 `json:"payment_window_s"`
 }
+
+// DefaultPaymentWindow is that of a sale whose terms name none, in seconds.
+const DefaultPaymentWindow = 15 * 60
 
 // Bounds of a wish.
 const (
@@ -28,6 +34,7 @@ const (
 	MostStock        = math.MaxInt32
 	MostSeconds      = 24 * 60 * 60
 	MostHeadroom     = 100
+	MostWindow       = 30 * 24 * 60 * 60 // seconds, of a sale's terms
 )
 
 // Validate reports everything that cannot be meant, each as a sentence that says what
@@ -49,6 +56,8 @@ func (w Wish) Validate() error {
 	refuse(!within(w.Headroom, 1, MostHeadroom),
 		"--headroom is what the peak is multiplied by: want 1 to %d, such as 1.5 for half as much again, not %v", MostHeadroom, w.Headroom)
 	refuse(w.Stock < 1 || w.Stock > MostStock, "--stock is the units on sale: want 1 to %d, not %d", MostStock, w.Stock)
+	refuse(w.PaymentWindow != 0 && !within(w.PaymentWindow, 1, MostWindow),
+		"--payment-window is how long a winner has to pay: want 1s to 720h, not %v seconds", w.PaymentWindow)
 	return errors.Join(bad...)
 }
 

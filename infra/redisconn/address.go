@@ -144,7 +144,7 @@ func several(u *url.URL, hosts []string, query url.Values) (Address, error) {
 // hostPort adds the port that is meant where none is written.
 func hostPort(host, port string) (string, bool) {
 	u := url.URL{Host: host}
-	if u.Hostname() == "" {
+	if u.Hostname() == "" || strings.ContainsAny(u.Hostname(), "[]") {
 		return "", false
 	}
 	if u.Port() != "" {

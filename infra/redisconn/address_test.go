@@ -62,6 +62,7 @@ func TestWhatIsNoAddressIsRefusedWithoutAnyOfIt(t *testing.T) {
 		"http://:geheim@h":                   errForm,
 		"redis://:geheim@h:x":                errForm,
 		"redis://:ge,heim@h:1":               errForm,
+		"redis://h,]":                        errForm,
 		"redis://:geheim@h:1,":               errForm,
 		"redis://:geheim@h:1,h2:99999":       errForm,
 		"unix:///geheim,unix:///geheim":      errForm,

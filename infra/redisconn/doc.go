@@ -3,8 +3,8 @@
 //
 // It owns the forms of an address (Parse): one server, a cluster, or a master that
 // sentinels name; and what is the same for every client of ours (Address.Open): how
-// often a command is sent, and that a client that meets a fault looks again where the
-// masters are.
+// often a command is sent, that a client that meets a fault looks again where the
+// masters are, and how what a server says of itself is read (Info).
 //
 // It promises that a command is sent once unless Tuning.Again says otherwise. Left to
 // itself a client of a cluster sends a command again after a timeout and calls that a

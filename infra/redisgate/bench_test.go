@@ -2,6 +2,7 @@ package redisgate_test
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -31,7 +32,7 @@ func BenchmarkSoldOut(b *testing.B) { benchmarkGate(b, 1, 0, domain.SoldOut) }
 func benchmarkGate(b *testing.B, sales int, stock int64, want domain.Outcome) {
 	var longest, calls, purchases atomic.Int64
 	s := testenv.PrivateRedis(b, testenv.RedisOptions{Config: []string{"appendonly no"}})
-	g := openGate(b, s.URL, redisgate.Options{OnCall: func(script string, batch int, took time.Duration) {
+	g := openGate(b, s.URL, redisgate.Options{MaxBatch: *gateBatch, OnCall: func(script string, batch int, took time.Duration) {
 		if script == "reserve" {
 			calls.Add(1)
 			purchases.Add(int64(batch))
@@ -49,7 +50,7 @@ func benchmarkGate(b *testing.B, sales int, stock int64, want domain.Outcome) {
 	}
 	var next atomic.Int64
 	var done sync.WaitGroup
-	before := redisCPU(b, s.URL)
+	before, memory := redisCPU(b, s.URL), redisInfo(b, s.URL, "memory", "used_memory")
 	b.ResetTimer()
 	for range 512 {
 		done.Go(func() {
@@ -68,11 +69,17 @@ func benchmarkGate(b *testing.B, sales int, stock int64, want domain.Outcome) {
 	b.ReportMetric(float64(purchases.Load())/float64(max(1, calls.Load())), "batch")
 	b.ReportMetric(float64(longest.Load())/1e6, "longest-ms")
 	b.ReportMetric(1e6*(redisCPU(b, s.URL)-before)/float64(b.N), "redis-cpu-µs/purchase")
+	b.ReportMetric((redisInfo(b, s.URL, "memory", "used_memory")-memory)/float64(b.N), "redis-B/purchase")
 }
 
 // redisCPU gives the seconds of processor that Redis has used: what a purchase
 // costs there even when the machine is busy with other things.
 func redisCPU(b *testing.B, url string) float64 {
+	return redisInfo(b, url, "cpu", "used_cpu_user", "used_cpu_sys")
+}
+
+// redisInfo sums fields of a section of INFO.
+func redisInfo(b *testing.B, url, section string, fields ...string) float64 {
 	b.Helper()
 	o, err := redis.ParseURL(url)
 	if err != nil {
@@ -80,14 +87,14 @@ func redisCPU(b *testing.B, url string) float64 {
 	}
 	c := redis.NewClient(o)
 	defer c.Close()
-	info, err := c.Info(context.Background(), "cpu").Result()
+	info, err := c.Info(context.Background(), section).Result()
 	if err != nil {
 		b.Fatal(err)
 	}
 	var sum float64
 	for line := range strings.Lines(info) {
 		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
-		if name == "used_cpu_user" || name == "used_cpu_sys" {
+		if slices.Contains(fields, name) {
 			v, err := strconv.ParseFloat(value, 64)
 			if err != nil {
 				b.Fatal(err)

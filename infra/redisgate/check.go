@@ -8,11 +8,16 @@ import (
 	"strings"
 
 	"github.com/redis/go-redis/v9"
+
+	"seckill/infra/redisconn"
 )
 
 // errBlind refuses a server whose restarts nobody would notice.
 var errBlind = errors.New("this Redis does not let the gate read INFO, so nobody would notice that it was restarted " +
 	"and forgot purchases: allow the command INFO to the gate's user")
+
+// ErrSentinel is that of an address where a sentinel answers, which holds no keys.
+var ErrSentinel = errors.New("this is a sentinel and no server that holds keys: name the master that it watches")
 
 // Check runs a real script with a write and looks at the server's settings, on a
 // cluster at every master that holds a lane. It fails, with a sentence for an operator,
@@ -57,6 +62,9 @@ func checkServer(ctx context.Context, c redis.UniversalClient) (version string, 
 	if err != nil {
 		return "", err
 	}
+	if server["redis_mode"] == "sentinel" {
+		return "", ErrSentinel
+	}
 	version = server["redis_version"]
 	if !atLeast(server["redis_version"], 6, 2) {
 		return "", fmt.Errorf("this Redis has version %q: the gate needs 6.2 or later", version)
@@ -72,18 +80,12 @@ func checkServer(ctx context.Context, c redis.UniversalClient) (version string, 
 }
 
 func info(ctx context.Context, c redis.UniversalClient, section string) (map[string]string, error) {
-	reply, err := c.Info(ctx, section).Result()
+	fields, err := redisconn.Info(ctx, c, section)
 	if err != nil && strings.HasPrefix(err.Error(), "NOPERM") {
 		return nil, errBlind
 	}
 	if err != nil {
 		return nil, fmt.Errorf("ask the gate's Redis for INFO %s: %w", section, err)
-	}
-	fields := map[string]string{}
-	for line := range strings.Lines(reply) {
-		if name, value, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
-			fields[name] = value
-		}
 	}
 	return fields, nil
 }

@@ -27,6 +27,8 @@ type Gate struct {
 	looks   [domain.Lanes]lookQueue
 	parts   [domain.Lanes]partQueue
 	spare   sync.Pool // of *look
+	asks    sync.Pool // of *ask
+	calls   sync.Pool // of *reserveCall
 	base    context.Context
 	cancel  context.CancelFunc
 	running sync.WaitGroup
@@ -63,6 +65,7 @@ func Open(ctx context.Context, url string, opt Options) (*Gate, error) {
 	if err := g.connect(url); err != nil {
 		return nil, err
 	}
+	g.asks.New, g.calls.New = newAsk, newReserveCall
 	g.spare.New = func() any { return &look{done: make(chan error, 1)} }
 	g.base, g.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	if err := g.Check(ctx); err != nil {

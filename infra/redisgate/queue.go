@@ -19,19 +19,25 @@ const (
 	givenUp
 )
 
-// ask is a purchase on its way through the gate.
+// ask is a purchase on its way through the gate. Who waits for it uses it again and
+// again: what it is told comes by done, once, and nobody touches it after that.
 type ask struct {
-	r       *commands.Reservation
-	blob    string
-	stage   atomic.Int32
-	done    chan struct{}
-	verdict commands.Verdict
-	err     error
+	r commands.Reservation
+	// order, buyer, key and ticket are its fields in the sale's record, "" for none;
+	// blob is the purchase as the journal carries it.
+	order, buyer, key, ticket string
+	blob                      []byte
+	stage                     atomic.Int32
+	done                      chan struct{}
+	verdict                   commands.Verdict
+	err                       error
 }
+
+func newAsk() any { return &ask{done: make(chan struct{}, 1)} }
 
 func (a *ask) answer(v commands.Verdict, err error) {
 	a.verdict, a.err = v, err
-	close(a.done)
+	a.done <- struct{}{}
 }
 
 // laneQueue gathers the purchases of a lane. Whatever waits when a call may
@@ -42,6 +48,7 @@ type laneQueue struct {
 	closed  bool
 	running int
 	waiting []*ask
+	lean    lean
 }
 
 func (q *laneQueue) close() {
@@ -76,49 +83,49 @@ func (q *laneQueue) add(a *ask, limit, full int, running *sync.WaitGroup) (start
 	return true, nil
 }
 
-// take gives the purchases of the next call, up to limit; none ends the worker.
-// A call holds one bucket of a sale only, because an entry names terms per sale
+// take puts the purchases of the next call into c, up to limit; none ends the worker,
+// and so do few beside another call: who made that takes them. A call holds one bucket of a sale only, because an entry names terms per sale
 // and two buckets may stand at different versions.
-func (q *laneQueue) take(limit int) []*ask {
+func (q *laneQueue) take(c *reserveCall, limit int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	var batch, later []*ask
-	buckets := make(map[string]int, 4)
-	rest := q.waiting
-	for len(rest) > 0 && len(batch) < limit {
-		a := rest[0]
-		rest = rest[1:]
-		bucket, seen := buckets[a.r.Place.Sale]
-		if seen && bucket != a.r.Place.Bucket {
-			later = append(later, a)
+	if q.running > 1 && len(q.waiting) < limit {
+		q.running--
+		return
+	}
+	later, n := 0, 0
+	for ; n < len(q.waiting) && len(c.batch) < limit; n++ {
+		a := q.waiting[n]
+		if !c.admits(a.r.Place) {
+			q.waiting[later] = a
+			later++
 			continue
 		}
 		if a.stage.CompareAndSwap(waiting, sent) {
-			buckets[a.r.Place.Sale] = a.r.Place.Bucket
-			batch = append(batch, a)
+			c.batch = append(c.batch, a)
 		}
 	}
-	if len(later) > 0 {
-		rest = append(later, rest...)
-	}
-	q.waiting = rest
-	if len(batch) == 0 {
+	rest := later + copy(q.waiting[later:], q.waiting[n:])
+	clear(q.waiting[rest:])
+	q.waiting = q.waiting[:rest]
+	if len(c.batch) == 0 {
 		q.running--
-		q.waiting = nil
 	}
-	return batch
 }
 
 // work makes calls until nothing waits.
 func (g *Gate) work(lane int) {
 	defer g.running.Done()
+	c := g.calls.Get().(*reserveCall)
+	defer g.calls.Put(c)
 	for {
-		batch := g.lanes[lane].take(g.opt.MaxBatch)
-		if len(batch) == 0 {
+		g.lanes[lane].take(c, g.fullAt(lane))
+		if len(c.batch) == 0 {
 			return
 		}
 		ctx, cancel := context.WithTimeout(g.base, g.opt.CallTimeout)
-		g.send(ctx, lane, batch)
+		g.send(ctx, lane, c)
 		cancel()
+		c.reset()
 	}
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strconv"
 
 	"seckill/commands"
 	"seckill/domain"
@@ -18,16 +16,16 @@ func (g *Gate) Reserve(ctx context.Context, r commands.Reservation) (commands.Ve
 	if err := r.Check(g.keys.store); err != nil {
 		return commands.Verdict{}, nothing(err)
 	}
-	blob, err := commands.EncodePurchase(r)
-	if err != nil {
-		return commands.Verdict{}, nothing(err)
-	}
 	if err := ctx.Err(); err != nil {
 		return commands.Verdict{}, nothing(err)
 	}
-	a := &ask{r: &r, blob: string(blob), done: make(chan struct{})}
+	a := g.asks.Get().(*ask)
+	a.fill(r)
 	lane := r.Place.Lane()
-	start, err := g.lanes[lane].add(a, g.opt.InFlight, g.opt.MaxBatch, &g.running)
+	if !g.lanes[lane].lean.on() {
+		a.write() // here, where as many do it at once as there are buyers
+	}
+	start, err := g.lanes[lane].add(a, g.opt.InFlight, g.fullAt(lane), &g.running)
 	if err != nil {
 		return commands.Verdict{}, err
 	}
@@ -36,7 +34,7 @@ func (g *Gate) Reserve(ctx context.Context, r commands.Reservation) (commands.Ve
 	}
 	select {
 	case <-a.done:
-		return a.verdict, a.err
+		return g.told(a)
 	case <-ctx.Done():
 	}
 	if a.stage.CompareAndSwap(waiting, givenUp) {
@@ -44,36 +42,53 @@ func (g *Gate) Reserve(ctx context.Context, r commands.Reservation) (commands.Ve
 	}
 	select {
 	case <-a.done: // answered in the same moment
-		return a.verdict, a.err
+		return g.told(a)
 	default:
 		return commands.Verdict{}, unknown(ctx.Err())
 	}
 }
 
+// told gives what a was told, and a back. What was given up is not given back: somebody
+// still holds it.
+func (g *Gate) told(a *ask) (commands.Verdict, error) {
+	v, err := a.verdict, a.err
+	g.asks.Put(a)
+	return v, err
+}
+
+// fill makes a the purchase r.
+func (a *ask) fill(r commands.Reservation) {
+	a.r = r
+	both := "o:" + r.Order + "b:" + r.Buyer
+	a.order, a.buyer = both[:2+len(r.Order)], both[2+len(r.Order):]
+	a.key, a.ticket = "", ""
+	if r.Key != "" {
+		a.key = "k:" + r.Key
+	}
+	if r.Ticket != "" && r.TicketFault == 0 {
+		a.ticket = ticketField(r.Ticket)
+	}
+	a.blob = a.blob[:0]
+	a.stage.Store(waiting)
+}
+
+// write makes the purchase as the journal carries it, unless that is done.
+func (a *ask) write() {
+	if len(a.blob) == 0 {
+		a.blob = commands.AppendPurchase(a.blob, &a.r)
+	}
+}
+
 // send makes one call for the batch and answers everybody in it.
-func (g *Gate) send(ctx context.Context, lane int, batch []*ask) {
-	c := g.reserveCall(lane, batch)
-	c.proofs, c.proven = g.proofsFor(batch), new(proofs)
-	reply, doubt, err := g.run(ctx, c)
-	answers := list(reply)
-	if err == nil && len(answers) != len(batch)+2 {
-		err = unknown(fmt.Errorf("read the answer of script reserve: got %d values for %d purchases", len(answers), len(batch)))
-	}
-	if err != nil {
-		for _, a := range batch {
+func (g *Gate) send(ctx context.Context, lane int, batch *reserveCall) {
+	c, wrote, doubt, err := g.judge(ctx, lane, batch)
+	for i, a := range batch.batch {
+		if err != nil {
 			a.answer(commands.Verdict{}, err)
+			continue
 		}
-		return
-	}
-	now, head := moment(answers[0]), entryID(answers[1])
-	wrote := !c.proofs.none() && slices.ContainsFunc(answers[2:], func(answer any) bool { return verdict("", answer).Outcome == domain.Reserved })
-	for i, a := range batch {
-		v := verdict(a.r.Order, answers[i+2])
-		v.Now = now
+		v := batch.answers[i]
 		v.Weak = own(v, a.r.Order) && g.weak(a.r.Strength, c, wrote)
-		if v.Outcome == domain.Reserved {
-			v.Entry.Epoch, v.Entry.N = head.Epoch, head.N
-		}
 		if doubt && !settles(v, a.r.Order) {
 			// An attempt before this one may still arrive and take units.
 			a.answer(commands.Verdict{}, unknown(errors.New("an earlier attempt of this call was not answered")))
@@ -81,6 +96,35 @@ func (g *Gate) send(ctx context.Context, lane int, batch []*ask) {
 		}
 		a.answer(v, nil)
 	}
+}
+
+// judge has the batch judged, by a lean call where the lane has nothing to give, and by
+// one that can take else. doubt is that of the call that answered: a lean one takes
+// nothing, whenever it arrives.
+func (g *Gate) judge(ctx context.Context, lane int, batch *reserveCall) (c call, wrote, doubt bool, err error) {
+	lean := &g.lanes[lane].lean
+	asked := g.proofsFor(batch.batch)
+	c = batch.call(g, lane)
+	if lean.on() && len(batch.batch) >= leanFrom && asked.none() {
+		reply, _, err := g.run(ctx, c)
+		if err != nil || !wantsBlobs(reply) {
+			if err == nil {
+				_, err = batch.read(list(reply))
+			}
+			return c, false, false, err
+		}
+		lean.saw(len(batch.batch), true)
+	}
+	batch.carry(&c)
+	c.proofs, c.proven = asked, new(proofs)
+	reply, doubt, err := g.run(ctx, c)
+	if err == nil {
+		wrote, err = batch.read(list(reply))
+	}
+	if err == nil {
+		lean.saw(len(batch.batch), wrote)
+	}
+	return c, wrote, doubt, err
 }
 
 // settles tells whether v is an answer about this very order, which no late
@@ -94,132 +138,50 @@ func own(v commands.Verdict, order string) bool {
 	return (v.Outcome == domain.Reserved || v.Outcome == domain.SameOrder) && v.Order == order
 }
 
-// taken is what the script adds to the place in the entry of what it took.
-const taken = 100
-
-// verdict reads the answer about an own order; the clock and the entry are the
-// batch's.
-func verdict(own string, answer any) commands.Verdict {
-	switch a := answer.(type) {
-	case int64:
-		if a > taken {
-			return commands.Verdict{Outcome: domain.Reserved, Order: own, Entry: domain.EntryID{I: int(a - taken)}}
-		}
-		return commands.Verdict{Outcome: domain.Outcome(a)}
-	case []any:
-		if len(a) < 3 {
-			break
-		}
-		v := commands.Verdict{Outcome: domain.Outcome(number(a[0])), Order: text(a[1])}
-		if v.Outcome == domain.TooEarly {
-			v.OpensAt = moment(a[2])
-			return v
-		}
-		v.Entry = entryID(a[2])
-		return v
-	}
-	return commands.Verdict{Outcome: domain.NotReady}
-}
-
-// group is the purchases of a call that are judged over the same items.
-type group struct {
-	number string
-	place  domain.Place
-	items  []string
-	asked  []string // Items of the reservation that made the group
-	lines  map[string]string
-}
-
-// reserveCall writes a batch as the script reads it.
-func (g *Gate) reserveCall(lane int, batch []*ask) call {
-	groups, member := gather(batch)
-	c := call{sale: true, script: g.scripts.reserve, batch: len(batch), keys: []string{g.keys.lane(lane), g.keys.journal(lane)}}
-	c.args = make([]any, 0, 2+2*len(groups)+11*len(batch))
-	c.args = append(c.args, g.opt.ProcessToken, len(groups))
-	for _, gr := range groups {
-		c.keys = append(append(c.keys, g.keys.sale(gr.place)), g.keys.stocks(gr.place, gr.items)...)
-		c.args = append(c.args, `"`+gr.place.Sale+`"`, len(gr.items))
-		for _, sku := range gr.items {
-			c.args = append(c.args, sku)
-		}
-	}
-	for i, a := range batch {
-		gr, key := member[i], ""
-		if a.r.Key != "" {
-			key = "k:" + a.r.Key
-		}
-		c.args = append(c.args, gr.number, "o:"+a.r.Order, "b:"+a.r.Buyer, key, a.r.BodyHash, mayArg(a.r), ticketArg(a.r), len(a.r.Lines))
-		for _, l := range a.r.Lines {
-			c.args = append(c.args, gr.lines[l.SKU], l.Quantity)
-		}
-		c.args = append(c.args, a.blob)
-	}
-	return c
-}
-
-// mayArg gives what the script is told of the buyer: whether he may buy, or the limit
-// of a promise.
-func mayArg(r *commands.Reservation) string {
-	if r.Promised > 0 {
-		return strconv.FormatInt(-r.Promised, 10)
-	}
-	return boolArg(r.Eligible)
-}
-
-// ticketArg gives what the script is told of a ticket: its field, the outcome of
-// one that will not do, or nothing.
-func ticketArg(r *commands.Reservation) string {
-	switch {
-	case r.TicketFault != 0:
-		return strconv.Itoa(int(r.TicketFault))
-	case r.Ticket != "":
-		return ticketField(r.Ticket)
-	}
-	return ""
-}
-
-// gather sorts a batch into groups; member[i] is the group of batch[i].
-func gather(batch []*ask) (groups, member []*group) {
-	member = make([]*group, len(batch))
-	for i, a := range batch {
-		var mine *group
-		for _, gr := range groups {
-			if gr.place == a.r.Place && slices.Equal(gr.asked, a.r.Items) && gr.holds(a.r.Lines) {
-				mine = gr
+// read reads what the script answered to the batch into answers. wrote tells that
+// something was taken.
+func (c *reserveCall) read(reply []any) (wrote bool, err error) {
+	c.answers = c.answers[:0]
+	if len(reply) > 2 {
+		now, head := moment(reply[0]), entryID(reply[1])
+		head.I = 0
+		for rest := reply[2:]; len(rest) > 0 && len(c.answers) < len(c.batch); {
+			if of, ok := rest[0].([]any); ok {
+				v := verdict(of)
+				v.Now, v.Epoch, v.Next = now, head.Epoch, head.N
+				c.answers, rest = append(c.answers, v), rest[1:]
+				continue
+			}
+			if len(rest) < 2 {
 				break
 			}
+			v := commands.Verdict{Outcome: domain.Outcome(number(rest[0])), Now: now, Epoch: head.Epoch, Next: head.N}
+			for n := number(rest[1]); n > 0 && len(c.answers) < len(c.batch); n-- {
+				if v.Outcome == domain.Reserved {
+					head.I++
+					v.Order, v.Entry, wrote = c.batch[len(c.answers)].r.Order, head, true
+				}
+				c.answers = append(c.answers, v)
+			}
+			rest = rest[2:]
 		}
-		if mine == nil {
-			mine = newGroup(a.r, len(groups)+1)
-			groups = append(groups, mine)
-		}
-		member[i] = mine
 	}
-	return groups, member
+	if len(c.answers) != len(c.batch) {
+		return false, unknown(fmt.Errorf("read the answer of script reserve: got %d answers for %d purchases", len(c.answers), len(c.batch)))
+	}
+	return wrote, nil
 }
 
-func newGroup(r *commands.Reservation, n int) *group {
-	gr := &group{number: strconv.Itoa(n), place: r.Place, asked: r.Items, lines: make(map[string]string, len(r.Items))}
-	add := func(sku string) {
-		if _, ok := gr.lines[sku]; !ok {
-			gr.items = append(gr.items, sku)
-			gr.lines[sku] = strconv.Itoa(len(gr.items))
-		}
+// verdict reads an answer about one purchase: outcome, order, and its entry or a time.
+func verdict(a []any) commands.Verdict {
+	if len(a) < 3 {
+		return commands.Verdict{Outcome: domain.NotReady}
 	}
-	for _, sku := range r.Items {
-		add(sku)
+	v := commands.Verdict{Outcome: domain.Outcome(number(a[0])), Order: text(a[1])}
+	if v.Outcome == domain.TooEarly {
+		v.OpensAt = moment(a[2])
+	} else {
+		v.Entry = entryID(a[2])
 	}
-	for _, l := range r.Lines {
-		add(l.SKU)
-	}
-	return gr
-}
-
-func (gr *group) holds(lines []domain.Line) bool {
-	for _, l := range lines {
-		if _, ok := gr.lines[l.SKU]; !ok {
-			return false
-		}
-	}
-	return true
+	return v
 }

@@ -121,15 +121,18 @@ func newScripts() scripts {
 	}
 }
 
+// all lists every script.
+func (s scripts) all() []script {
+	return []script{s.reserve, s.resolve, s.order, s.applyStock, s.applySale, s.hold, s.closeLane, s.openLane,
+		s.peek, s.check, s.stubs, s.openHashes, s.newSale, s.reset, s.openPreheated, s.records, s.uses, s.inspect, s.removeSale, s.keepSale, s.cutJournal, s.withdraw, s.levels, s.soldOut}
+}
+
 // ScriptNames lists the scripts by the names that OnCall reports, for metrics
 // that must exist from the start.
 func ScriptNames() []string {
-	s := newScripts()
-	all := []script{s.reserve, s.resolve, s.order, s.applyStock, s.applySale, s.hold, s.closeLane, s.openLane,
-		s.peek, s.check, s.stubs, s.openHashes, s.newSale, s.reset, s.openPreheated, s.records, s.uses, s.inspect, s.removeSale, s.keepSale, s.cutJournal, s.withdraw, s.levels}
-	names := make([]string, len(all))
-	for i := range all {
-		names[i] = all[i].name
+	var names []string
+	for _, s := range newScripts().all() {
+		names = append(names, s.name)
 	}
-	return append(names, s.soldOut.name)
+	return names
 }

@@ -161,3 +161,29 @@ func TestEveryCallIsReported(t *testing.T) {
 		t.Fatalf("calls: got %v", seen)
 	}
 }
+
+// A server that answers a PING and runs no script sells nothing: it is not ready.
+func TestB19ReadyMeansThatAScriptRunsAndNotThatAPingIsAnswered(t *testing.T) {
+	s := testenv.PrivateRedis(t, testenv.RedisOptions{})
+	gate, o := openGate(t, s.URL, redisgate.Options{}), client(t, s.URL)
+	allow := func(what string) {
+		t.Helper()
+		if err := o.Do(t.Context(), "ACL", "SETUSER", "default", what+"eval", what+"evalsha").Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	allow("-")
+	if err := o.Ping(t.Context()).Err(); err != nil {
+		t.Fatalf("ping: %v", err)
+	}
+	if err := gate.Check(t.Context()); err == nil {
+		t.Error("a server that runs no script is ready")
+	}
+	allow("+")
+	if err := o.ScriptFlush(t.Context()).Err(); err != nil {
+		t.Fatal(err)
+	}
+	if err := gate.Check(t.Context()); err != nil {
+		t.Errorf("with scripts, which it forgot: %v", err)
+	}
+}

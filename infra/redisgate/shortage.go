@@ -20,20 +20,54 @@ var (
 const maxLooks = 500
 
 // lookPace is the least time between the beginnings of two calls while several
-// purchases come at once: so that a crowd shares calls, and Redis is asked a thousand
-// times a second however many they are.
-const lookPace = time.Millisecond
+// purchases come at once, but fewer than lookCrowd: so that they share calls. Besides, a
+// worker rests for as long as its calls took: looks of a busy Redis become fewer, and
+// never take much more than half of its time, however many nodes there are. What a
+// crowd's calls owe is rested together, lookRest or more at once: a shorter sleep takes
+// that long too where nothing else runs.
+const (
+	lookPace  = 250 * time.Microsecond
+	lookCrowd = 128
+	lookRest  = time.Millisecond
+)
+
+// lookDebt is how long the worker must still rest; below nothing, it has rested for what
+// comes.
+type lookDebt time.Duration
+
+// after takes notice of a call of n looks, and gives how long to sleep now.
+func (d *lookDebt) after(n int, took time.Duration) time.Duration {
+	if n < lookCrowd {
+		*d = 0
+		if n < 2 {
+			return 0
+		}
+		return max(lookPace-took, took)
+	}
+	if *d += lookDebt(took); *d < lookDebt(lookRest) {
+		return 0
+	}
+	return time.Duration(*d)
+}
+
+// slept takes notice of a sleep of after.
+func (d *lookDebt) slept(n int, long time.Duration) {
+	if n >= lookCrowd {
+		*d = max(*d-lookDebt(long), -lookDebt(lookRest))
+	}
+}
 
 // look is a purchase that asks whether it is sold out. It is used again and again:
 // what it is told comes by done, once.
 type look struct {
-	buyer, key, ticket string
+	buyer, key, ticket string // as fields of the sale's record, "" for none
 	place              domain.Place
 	items              []string
 	lines              []domain.Line
 	until              time.Time // when it is not worth an answer any more
 	done               chan error
-	sold               bool
+	found              commands.Shortage
+	known              bool
 }
 
 // lookQueue gathers the looks of a lane as laneQueue gathers its purchases: what
@@ -73,52 +107,48 @@ func (q *lookQueue) add(l *look, running *sync.WaitGroup) (start bool, err error
 	return true, nil
 }
 
-// take gives the looks of the next call: of one place, and of the same items. Those
-// whose time is over are answered here. None ends the worker.
-func (q *lookQueue) take() []*look {
+// take puts the looks of the next call into batch: of one place, and of the same items.
+// Those whose time is over are answered here. None ends the worker.
+func (q *lookQueue) take(batch []*look) []*look {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	now := time.Now()
-	q.waiting = slices.DeleteFunc(q.waiting, func(l *look) bool {
-		late := now.After(l.until)
-		if late {
+	now, rest := time.Now(), q.waiting[:0]
+	for _, l := range q.waiting {
+		switch {
+		case now.After(l.until):
 			l.done <- nothing(context.DeadlineExceeded)
-		}
-		return late
-	})
-	if len(q.waiting) == 0 {
-		q.running, q.waiting = false, nil
-		return nil
-	}
-	first := q.waiting[0]
-	var batch, rest []*look
-	for i, l := range q.waiting {
-		if len(batch) == maxLooks {
-			rest = append(rest, q.waiting[i:]...)
-			break
-		}
-		if l.place == first.place && slices.Equal(l.items, first.items) {
+		case len(batch) == 0 || len(batch) < maxLooks && l.place == batch[0].place && slices.Equal(l.items, batch[0].items):
 			batch = append(batch, l)
-		} else {
+		default:
 			rest = append(rest, l)
 		}
 	}
+	clear(q.waiting[len(rest):])
 	q.waiting = rest
+	if len(batch) == 0 {
+		q.running = false
+	}
 	return batch
 }
 
 // SoldOut looks whether a purchase is sold out: see commands.Shortages. Concurrent
 // looks of a lane share script calls. A caller that gives up is not heard before the
 // call that is under way has ended.
-func (g *Gate) SoldOut(ctx context.Context, r commands.Reservation) (bool, error) {
+func (g *Gate) SoldOut(ctx context.Context, r commands.Reservation) (commands.Shortage, error) {
 	if err := ctx.Err(); err != nil {
-		return false, nothing(err)
+		return commands.Shortage{}, nothing(err)
 	}
 	l := g.spare.Get().(*look)
 	defer g.spare.Put(l)
 	*l = look{
-		buyer: r.Buyer, key: r.Key, ticket: r.Ticket, place: r.Place, items: r.Items, lines: r.Lines,
+		buyer: "b:" + r.Buyer, place: r.Place, items: r.Items, lines: r.Lines,
 		until: time.Now().Add(2 * g.opt.CallTimeout), done: l.done,
+	}
+	if r.Key != "" {
+		l.key = "k:" + r.Key
+	}
+	if r.Ticket != "" {
+		l.ticket = ticketField(r.Ticket)
 	}
 	if due, ok := ctx.Deadline(); ok && due.Before(l.until) {
 		l.until = due
@@ -126,53 +156,72 @@ func (g *Gate) SoldOut(ctx context.Context, r commands.Reservation) (bool, error
 	lane := r.Place.Lane()
 	start, err := g.looks[lane].add(l, &g.running)
 	if err != nil {
-		return false, err
+		return commands.Shortage{}, err
 	}
 	if start {
 		go g.lookOut(lane)
 	}
 	err = <-l.done // soon: every call has an end, and take answers who waited too long
-	return l.sold, err
+	return l.found, err
 }
 
 // lookOut makes calls until nothing waits.
 func (g *Gate) lookOut(lane int) {
 	defer g.running.Done()
+	var c lookCall
+	var debt lookDebt
 	for {
-		batch := g.looks[lane].take()
-		if len(batch) == 0 {
+		c.batch = g.looks[lane].take(c.batch[:0])
+		if len(c.batch) == 0 {
 			return
 		}
-		began := time.Now()
 		ctx, cancel := context.WithTimeout(g.base, g.opt.CallTimeout)
-		err := g.lookAt(ctx, lane, batch)
+		err := g.lookAt(ctx, lane, &c)
 		cancel()
-		several := len(batch) > 1
-		for _, l := range batch {
+		for _, l := range c.batch {
 			l.done <- err
 		}
-		if rest := lookPace - time.Since(began); several && rest > 0 {
+		if rest := debt.after(len(c.batch), c.took); rest > 0 {
+			began := time.Now()
 			time.Sleep(rest)
+			debt.slept(len(c.batch), time.Since(began))
+		}
+	}
+}
+
+// lookCall is looks on their way into arguments of the script, used again and again.
+type lookCall struct {
+	batch []*look
+	args  []any
+	whose []int // which look asked for a field
+	took  time.Duration
+}
+
+// fields makes the arguments. They go by reference: a string in an interface would be
+// garbage.
+func (c *lookCall) fields(token string) {
+	c.args, c.whose = append(c.args[:0], token), c.whose[:0]
+	for i, l := range c.batch {
+		c.args, c.whose = append(c.args, &l.buyer), append(c.whose, i)
+		if l.key != "" {
+			c.args, c.whose = append(c.args, &l.key), append(c.whose, i)
+		}
+		if l.ticket != "" {
+			c.args, c.whose = append(c.args, &l.ticket), append(c.whose, i)
 		}
 	}
 }
 
 // lookAt makes one call for the batch and says who is sold out.
-func (g *Gate) lookAt(ctx context.Context, lane int, batch []*look) error {
-	first := batch[0]
-	c := call{sale: true, script: g.scripts.soldOut, batch: len(batch), keys: append([]string{g.keys.lane(lane), g.keys.sale(first.place)}, g.keys.stocks(first.place, first.items)...)}
-	c.args = append(make([]any, 0, 1+2*len(batch)), g.opt.ProcessToken)
-	whose := make([]int, 0, 2*len(batch)) // which look asked for a field
-	for i, l := range batch {
-		c.args, whose = append(c.args, "b:"+l.buyer), append(whose, i)
-		if l.key != "" {
-			c.args, whose = append(c.args, "k:"+l.key), append(whose, i)
-		}
-		if l.ticket != "" {
-			c.args, whose = append(c.args, ticketField(l.ticket)), append(whose, i)
-		}
-	}
-	seen, err := g.runList(ctx, c, 0)
+func (g *Gate) lookAt(ctx context.Context, lane int, looks *lookCall) error {
+	first := looks.batch[0]
+	looks.fields(g.opt.ProcessToken)
+	began := time.Now()
+	seen, err := g.runList(ctx, call{
+		sale: true, script: g.scripts.soldOut, batch: len(looks.batch), args: looks.args,
+		keys: append([]string{g.keys.lane(lane), g.keys.sale(first.place)}, g.keys.stocks(first.place, first.items)...),
+	}, 0)
+	looks.took = time.Since(began)
 	if err != nil || len(seen) == 0 {
 		return notHappened(err)
 	}
@@ -180,14 +229,28 @@ func (g *Gate) lookAt(ctx context.Context, lane int, batch []*look) error {
 	for i, units := range list(seen[1]) {
 		left[first.items[i]] = number(units)
 	}
-	known := make([]bool, len(batch))
 	for _, place := range list(seen[2]) {
-		known[whose[number(place)-1]] = true
+		looks.batch[looks.whose[number(place)-1]].known = true
 	}
-	for i, l := range batch {
-		l.sold = !known[i] && short(l.lines, left, number(seen[0]))
+	limit := number(seen[0])
+	at := momentOf(seen)
+	for _, l := range looks.batch {
+		l.found = commands.Shortage{Sold: !l.known && short(l.lines, left, limit), Moment: at, Left: domain.Unknown}
+		if len(l.lines) == 1 {
+			l.found.Left = max(left[l.lines[0].SKU], 0)
+		}
 	}
 	return nil
+}
+
+// momentOf reads when the script looked.
+func momentOf(seen []any) commands.GateMoment {
+	const clock, next = 3, 4
+	if len(seen) <= next {
+		return commands.GateMoment{}
+	}
+	id := entryID(seen[next])
+	return commands.GateMoment{At: moment(seen[clock]), Epoch: id.Epoch, Next: id.N}
 }
 
 // short tells whether lines within the limit ask for more than is left.

@@ -33,8 +33,8 @@ func BenchmarkSoldOutLook(b *testing.B) {
 	for range 512 {
 		done.Go(func() {
 			for i := next.Add(1) - 1; i < int64(b.N); i = next.Add(1) - 1 {
-				if sold, err := g.SoldOut(context.Background(), asks[i]); err != nil || !sold {
-					b.Errorf("look: got %t, %v, want sold out", sold, err)
+				if sold, err := g.SoldOut(context.Background(), asks[i]); err != nil || !sold.Sold {
+					b.Errorf("look: got %t, %v, want sold out", sold.Sold, err)
 					return
 				}
 			}

@@ -3,8 +3,10 @@ package redisgate_test
 import (
 	"context"
 	"flag"
+	"fmt"
 	"net/url"
 	"os/exec"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,12 +20,16 @@ import (
 	"seckill/commands"
 	"seckill/commands/gatetest"
 	"seckill/domain"
+	"seckill/infra/figures"
 	"seckill/infra/redisgate"
 	"seckill/infra/testenv"
 )
 
 var (
 	gateRounds    = flag.Int("gate.rounds", 1, "how often each side is driven")
+	gateBatch     = flag.Int("gate.batch", 0, "bound of a batch; 0 is the default")
+	gateFile      = flag.String("gate.appendonly", "yes", "whether the server of both sides writes an append-only file, as in use")
+	gateBuyers    = flag.Int("gate.buyers", 1024, "how many buyers ask at once")
 	gatePurchases = flag.Int("gate.purchases", 20_000, "purchases of a side in a round")
 )
 
@@ -45,15 +51,12 @@ return 1`
 // connections and no pipelining: on one server, in turns, for reservations and for
 // what is sold out.
 func BenchmarkGateBesideAPlainScript(b *testing.B) {
-	tool, err := exec.LookPath("redis-benchmark")
-	if err != nil {
-		b.Skip("redis-benchmark is not installed: apt-get install redis-tools")
-	}
-	s := testenv.PrivateRedis(b, testenv.RedisOptions{Config: []string{"appendonly no"}})
+	tool := testenv.Program(b, "redis-tools", "redis-benchmark")
+	s := testenv.PrivateRedis(b, testenv.RedisOptions{Config: []string{"appendonly " + *gateFile}})
 	var sells, plainSells, soldOut, looks, plainSoldOut []float64
 	for range b.N {
 		for range *gateRounds { // a stage is there for half a minute
-			stage := gatetest.NewStage(b, gatetest.Subject{Ports: openGate(b, s.URL, redisgate.Options{})})
+			stage := gatetest.NewStage(b, gatetest.Subject{Ports: openGate(b, s.URL, redisgate.Options{MaxBatch: *gateBatch})})
 			plainSells = append(plainSells, plainRate(b, tool, s.URL, domain.MaxQuantity))
 			sells = append(sells, gateRate(b, stage, *gatePurchases, domain.Reserved))
 			plainSoldOut = append(plainSoldOut, plainRate(b, tool, s.URL, 0))
@@ -63,12 +66,14 @@ func BenchmarkGateBesideAPlainScript(b *testing.B) {
 	}
 	middle := func(rates []float64) float64 { slices.Sort(rates); return rates[len(rates)/2] }
 	for _, row := range []struct {
-		what         string
+		name         string
 		ours, theirs []float64
-	}{{"reservations", sells, plainSells}, {"sold out, judged by the script", soldOut, plainSoldOut}, {"sold out, by a look", looks, plainSoldOut}} {
+	}{{"gate-reserve", sells, plainSells}, {"gate-soldout", soldOut, plainSoldOut}, {"gate-look", looks, plainSoldOut}} {
 		ours, theirs := middle(row.ours), middle(row.theirs)
-		b.Logf("%-31s %8.0f/s   plain EVALSHA %7.0f/s   %5.2f ×", row.what, ours, theirs, ours/theirs)
-		b.ReportMetric(ours/theirs, "×"+strings.ReplaceAll(strings.ReplaceAll(row.what, ",", ""), " ", "-"))
+		b.Logf("%-12s %8.0f/s   plain EVALSHA %7.0f/s   %5.2f ×", row.name, ours, theirs, ours/theirs)
+		figures.Tell(b, figures.Figure{Row: row.name, Ours: ours, Yardstick: theirs, Value: ours / theirs,
+			Settings: []string{"appendonly=" + *gateFile, "appendfsync=everysec", "one Redis for both sides, in turns"},
+			Details:  []figures.Detail{{Name: "rounds", Value: float64(*gateRounds), Unit: fmt.Sprintf("of %d purchases a side, ours from %d buyers at once", *gatePurchases, *gateBuyers)}}})
 	}
 }
 
@@ -136,7 +141,7 @@ func lookRate(b *testing.B, stage *gatetest.Stage) float64 {
 	asks := newAsks(stage, 0)
 	return rateOf(b, len(asks), func(i int) bool {
 		sold, err := stage.Ports.SoldOut(context.Background(), asks[i])
-		return err == nil && sold
+		return err == nil && sold.Sold
 	})
 }
 
@@ -149,13 +154,15 @@ func newAsks(stage *gatetest.Stage, stock int64) []commands.Reservation {
 	return asks
 }
 
-// rateOf does n things from 512 goroutines, and gives how many a second.
+// rateOf does n things from as many goroutines as there are buyers at once, and gives how
+// many a second. What was made for it before is cleared away first.
 func rateOf(b *testing.B, n int, do func(i int) bool) float64 {
 	b.Helper()
 	var next, wrong atomic.Int64
 	var done sync.WaitGroup
+	runtime.GC()
 	began := time.Now()
-	for range 512 {
+	for range *gateBuyers {
 		done.Go(func() {
 			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
 				if !do(int(i)) {

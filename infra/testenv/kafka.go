@@ -1,8 +1,10 @@
 package testenv
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,8 +20,8 @@ import (
 	"seckill/infra/embedded"
 )
 
-// kafkaVersion is the one of kafka/pom.xml.
-const kafkaVersion = "3.9.1"
+// KafkaVersion is the one of kafka/pom.xml.
+const KafkaVersion = "3.9.1"
 
 // kafkaStart is more than a broker needs to start on a busy machine.
 const kafkaStart = 90 * time.Second
@@ -44,20 +46,57 @@ type KafkaServer struct {
 	// Addr is the HOST:PORT where it listens, whether it lives or not.
 	Addr string
 
+	// Doors are networks to it that fail when told to: see KafkaOptions.
+	Doors []*FaultProxy
+
 	t    testing.TB // nil for the shared one
+	o    KafkaOptions
 	java string
 	libs string
 	dir  string
+	heap string // as the flag -Xmx takes it
+	also []door
 	proc *child // nil while it does not run
 }
+
+// KafkaOptions change a private Kafka.
+type KafkaOptions struct {
+	// Dir is where its records are kept, such as a SmallDisk; "" for a folder of the test.
+	Dir string
+	// Env are further variables of its environment, NAME=value.
+	Env []string
+	// Doors is how many proxies stand before it. Who comes by one is told by the broker to
+	// come by that one again, as brokers name the address to come to.
+	Doors int
+	// Hosts are further addresses of this machine to listen on; see KafkaServer.At.
+	Hosts []string
+}
+
+// door is a listener beside the first: where it listens, and where clients are told to come.
+type door struct{ listens, comes string }
 
 // PrivateKafka starts a Kafka that ends with the test, or with its process.
 func PrivateKafka(t testing.TB) *KafkaServer {
 	t.Helper()
+	return PrivateKafkaWith(t, KafkaOptions{})
+}
+
+// PrivateKafkaWith starts one with options.
+func PrivateKafkaWith(t testing.TB, o KafkaOptions) *KafkaServer {
+	t.Helper()
 	withoutDetector(t)
 	s, err := newKafka(t.TempDir())
 	require(t, err)
-	s.t = t
+	s.t, s.o = t, o
+	for range o.Doors {
+		at := net.JoinHostPort("127.0.0.1", strconv.Itoa(FreePort(t)))
+		p := Proxy(t, at)
+		s.Doors, s.also = append(s.Doors, p), append(s.also, door{at, p.Addr()})
+	}
+	for _, host := range o.Hosts {
+		at := net.JoinHostPort(host, strconv.Itoa(FreePort(t)))
+		s.also = append(s.also, door{at, at})
+	}
 	t.Cleanup(s.Kill)
 	if err := errors.Join(s.format(), s.start()); err != nil {
 		t.Fatalf("start a private Kafka: %v", err)
@@ -65,40 +104,19 @@ func PrivateKafka(t testing.TB) *KafkaServer {
 	return s
 }
 
-// Kill ends it with SIGKILL, as a power cut would, and waits until it is gone.
-func (s *KafkaServer) Kill() {
-	if s.proc != nil {
-		_ = syscall.Kill(s.proc.pid, syscall.SIGKILL) // it may have ended by itself
-		<-s.proc.done
-		s.proc = nil
+// At gives the HOST:PORT at which it listens on one of its further hosts.
+func (s *KafkaServer) At(host string) string {
+	for _, d := range s.also {
+		if strings.HasPrefix(d.listens, host+":") {
+			return d.listens
+		}
 	}
+	s.t.Fatalf("Kafka does not listen on %s", host)
+	return ""
 }
 
-// Restart kills it if it runs, starts it again on what it has on disk, and
-// returns when it answers.
-func (s *KafkaServer) Restart() {
-	s.t.Helper()
-	s.Kill()
-	if err := s.start(); err != nil {
-		s.t.Fatalf("start Kafka again: %v", err)
-	}
-}
-
-// Freeze keeps it from doing anything, while its connections stay; Thaw ends that.
-func (s *KafkaServer) Freeze() { s.signal(syscall.SIGSTOP) }
-
-// Thaw lets a frozen Kafka go on.
-func (s *KafkaServer) Thaw() { s.signal(syscall.SIGCONT) }
-
-func (s *KafkaServer) signal(sig syscall.Signal) {
-	s.t.Helper()
-	if s.proc == nil {
-		s.t.Fatal("Kafka does not run")
-	}
-	if err := syscall.Kill(s.proc.pid, sig); err != nil {
-		s.t.Fatalf("send %v to Kafka: %v", sig, err)
-	}
-}
+// Alive tells whether it runs.
+func (s *KafkaServer) Alive() bool { return s.proc != nil && !s.proc.ended() }
 
 // startSharedKafka first removes what processes left that were killed.
 func startSharedKafka() (*KafkaServer, error) {
@@ -132,11 +150,11 @@ func newKafka(dir string) (*KafkaServer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find the cache folder: %w", err)
 	}
-	libs := filepath.Join(cache, "seckill", "kafka-"+kafkaVersion)
-	if _, err := os.Stat(filepath.Join(libs, "kafka_2.13-"+kafkaVersion+".jar")); err != nil {
+	libs := filepath.Join(cache, "seckill", "kafka-"+KafkaVersion)
+	if _, err := os.Stat(filepath.Join(libs, "kafka_2.13-"+KafkaVersion+".jar")); err != nil {
 		return nil, fmt.Errorf("%w (.ci/kafka brings it)", &embedded.NotFoundError{Server: "Kafka", Setting: libs})
 	}
-	return &KafkaServer{java: java, libs: libs, dir: dir}, nil
+	return &KafkaServer{java: java, libs: libs, dir: dir, heap: "256m"}, nil
 }
 
 // format chooses the addresses and prepares the data folder.
@@ -150,7 +168,7 @@ func (s *KafkaServer) format() error {
 		return err
 	}
 	s.Addr = "127.0.0.1:" + strconv.Itoa(broker)
-	if err := os.WriteFile(s.properties(), []byte(kafkaProperties(s.Addr, controller, filepath.Join(s.dir, "data"))), 0o600); err != nil {
+	if err := os.WriteFile(s.properties(), []byte(s.settings(controller)), 0o600); err != nil {
 		return fmt.Errorf("write the settings of Kafka: %w", err)
 	}
 	out, err := s.command("kafka.tools.StorageTool", "format", "--cluster-id", "seckilltestsseckilltes", "--config", s.properties()).CombinedOutput()
@@ -162,14 +180,20 @@ func (s *KafkaServer) format() error {
 
 func (s *KafkaServer) properties() string { return filepath.Join(s.dir, "server.properties") }
 
-// kafkaProperties is a small broker that starts fast and makes no topic unasked.
-func kafkaProperties(addr string, controller int, data string) string {
+// settings are those of a small broker that starts fast and makes no topic unasked.
+func (s *KafkaServer) settings(controller int) string {
+	listeners, advertised, protocols := "PLAINTEXT://"+s.Addr, "PLAINTEXT://"+s.Addr, "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT"
+	for i, d := range s.also {
+		name := "DOOR" + strconv.Itoa(i)
+		listeners, advertised, protocols = listeners+","+name+"://"+d.listens, advertised+","+name+"://"+d.comes, protocols+","+name+":PLAINTEXT"
+	}
+	data := filepath.Join(cmp.Or(s.o.Dir, s.dir), "data")
 	return strings.Join([]string{
 		"process.roles=broker,controller", "node.id=1",
 		"controller.quorum.voters=1@127.0.0.1:" + strconv.Itoa(controller),
-		"listeners=PLAINTEXT://" + addr + ",CONTROLLER://127.0.0.1:" + strconv.Itoa(controller),
-		"advertised.listeners=PLAINTEXT://" + addr,
-		"listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+		"listeners=" + listeners + ",CONTROLLER://127.0.0.1:" + strconv.Itoa(controller),
+		"advertised.listeners=" + advertised,
+		"listener.security.protocol.map=" + protocols,
 		"controller.listener.names=CONTROLLER", "inter.broker.listener.name=PLAINTEXT",
 		"log.dirs=" + data, "auto.create.topics.enable=false", "default.replication.factor=1",
 		"offsets.topic.replication.factor=1", "offsets.topic.num.partitions=4",
@@ -182,43 +206,12 @@ func kafkaProperties(addr string, controller int, data string) string {
 }
 
 func (s *KafkaServer) command(class string, args ...string) *exec.Cmd {
-	return exec.Command(s.java, append([]string{
-		"-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
+	cmd := exec.Command(s.java, append([]string{
+		"-Xmx" + s.heap, "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
 		"-cp", filepath.Join(s.libs, "*"), class,
 	}, args...)...)
-}
-
-// start returns when the broker has read its data and answers.
-func (s *KafkaServer) start() error {
-	name := filepath.Join(s.dir, "broker.log")
-	log, err := os.OpenFile(name, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		return fmt.Errorf("open the broker's log: %w", err)
-	}
-	defer log.Close()
-	cmd := s.command("kafka.Kafka", s.properties())
-	cmd.Stdout, cmd.Stderr = log, log
-	if s.proc, err = startChild(cmd); err != nil {
-		return fmt.Errorf("start the broker: %w", err)
-	}
-	deadline := time.Now().Add(kafkaStart)
-	for {
-		err := pingKafka(s.Addr)
-		if err == nil {
-			return nil
-		}
-		select {
-		case <-s.proc.done:
-			s.proc = nil
-			said, _ := os.ReadFile(name)
-			return fmt.Errorf("the broker ended while it started; it said: %s", said[max(0, len(said)-2000):])
-		case <-time.After(50 * time.Millisecond):
-		}
-		if time.Now().After(deadline) {
-			s.Kill()
-			return fmt.Errorf("the broker does not answer within %s: %w", kafkaStart, err)
-		}
-	}
+	cmd.Env = append(os.Environ(), s.o.Env...)
+	return cmd
 }
 
 // pingKafka tells whether the broker knows itself.

@@ -28,6 +28,7 @@ type PostgresServer struct {
 	URL string
 
 	t    testing.TB
+	o    PostgresOptions
 	bin  string
 	root string // holds data, sockets and log
 	port int
@@ -43,32 +44,68 @@ const (
 	privateDatabase = "seckill"
 )
 
+// PostgresOptions change a private PostgreSQL.
+type PostgresOptions struct {
+	// Dir is where its data is kept, such as a SmallDisk; "" for the temporary folder.
+	Dir string
+	// Env are further variables of its environment, NAME=value.
+	Env []string
+	// Settings are further settings, NAME=value; they beat ours.
+	Settings []string
+	// Hosts are further addresses of this machine to listen on; who comes to them is let in
+	// from everywhere, by password.
+	Hosts []string
+}
+
 // PrivatePostgres starts an empty cluster that ends with the test, or with its
 // process.
 func PrivatePostgres(t testing.TB) *PostgresServer {
 	t.Helper()
-	s := newPostgresServer(t)
+	return PrivatePostgresWith(t, PostgresOptions{})
+}
+
+// PrivatePostgresWith starts one with options.
+func PrivatePostgresWith(t testing.TB, o PostgresOptions) *PostgresServer {
+	t.Helper()
+	s := newPostgresServer(t, o)
 	secret := filepath.Join(s.root, "password")
 	if err := errors.Join(os.WriteFile(secret, []byte(s.password), 0o600), s.give(secret)); err != nil {
 		t.Fatalf("prepare private PostgreSQL: %v", err)
 	}
 	s.Run("initdb", "-D", s.data(), "-U", privateUser, "-E", "UTF8", "--locale=C", "--auth=scram-sha-256", "--pwfile="+secret, "--no-sync")
+	s.letIn(o.Hosts)
 	s.Start()
 	s.Run("createdb", privateDatabase)
 	return s
 }
 
+// letIn lets others in than this machine's own, where there are addresses for them.
+func (s *PostgresServer) letIn(hosts []string) {
+	s.t.Helper()
+	if len(hosts) == 0 {
+		return
+	}
+	f, err := os.OpenFile(filepath.Join(s.data(), "pg_hba.conf"), os.O_APPEND|os.O_WRONLY, 0)
+	if err == nil {
+		_, err = f.WriteString("host all all all scram-sha-256\n")
+		err = errors.Join(err, f.Close())
+	}
+	if err != nil {
+		s.t.Fatalf("let others into a private PostgreSQL: %v", err)
+	}
+}
+
 // newPostgresServer chooses a place and an address; nothing runs yet.
-func newPostgresServer(t testing.TB) *PostgresServer {
+func newPostgresServer(t testing.TB, o PostgresOptions) *PostgresServer {
 	t.Helper()
 	bin, err := embedded.FindPostgres("")
 	require(t, err)
 	// The folder of a test is closed to the user that PostgreSQL runs as.
-	root, err := os.MkdirTemp("", "seckill-pg-*")
+	root, err := os.MkdirTemp(o.Dir, "seckill-pg-*")
 	if err != nil {
 		t.Fatalf("make a folder for PostgreSQL: %v", err)
 	}
-	s := &PostgresServer{t: t, bin: bin, root: root, port: FreePort(t)}
+	s := &PostgresServer{t: t, o: o, bin: bin, root: root, port: FreePort(t)}
 	s.comeBy(filepath.Base(root))
 	if s.cred, err = otherUser(); err == nil {
 		err = s.give(root)
@@ -149,7 +186,7 @@ func (s *PostgresServer) Run(program string, args ...string) string {
 // Standby makes a streaming standby of this cluster and waits until it streams.
 func (s *PostgresServer) Standby() *PostgresServer {
 	s.t.Helper()
-	b := newPostgresServer(s.t)
+	b := newPostgresServer(s.t, PostgresOptions{})
 	s.Run("pg_basebackup", "-D", filepath.Join(s.root, "copy"), "-X", "stream", "-R", "--checkpoint=fast", "--no-sync")
 	if err := os.Rename(filepath.Join(s.root, "copy"), b.data()); err != nil {
 		s.t.Fatalf("make a standby: %v", err)
@@ -223,9 +260,14 @@ func (s *PostgresServer) Start() {
 		s.t.Fatalf("start private PostgreSQL: %v", err)
 	}
 	defer log.Close()
-	cmd := exec.Command(filepath.Join(s.bin, "postgres"), "-D", s.data(), "-c", "port="+strconv.Itoa(s.port), "-c", "listen_addresses=127.0.0.1",
-		"-c", "unix_socket_directories=", "-c", "fsync=off", "-c", "full_page_writes=off", "-c", "shared_buffers=32MB", "-c", "max_connections=200")
-	cmd.Dir, cmd.Stdout, cmd.Stderr = s.root, log, log
+	args := []string{"-D", s.data()}
+	for _, setting := range append([]string{
+		"port=" + strconv.Itoa(s.port), "listen_addresses=" + strings.Join(append([]string{"127.0.0.1"}, s.o.Hosts...), ","), "unix_socket_directories=", "fsync=off", "full_page_writes=off", "shared_buffers=32MB", "max_connections=200",
+	}, s.o.Settings...) {
+		args = append(args, "-c", setting)
+	}
+	cmd := exec.Command(filepath.Join(s.bin, "postgres"), args...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.Env = s.root, log, log, append(os.Environ(), s.o.Env...)
 	proc, err := startChildAs(cmd, s.cred)
 	if err != nil {
 		s.t.Fatalf("start private PostgreSQL: %v", err)

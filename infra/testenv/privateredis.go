@@ -26,6 +26,10 @@ import (
 type RedisOptions struct {
 	// Config is lines of redis.conf; they beat ours.
 	Config []string
+	// Dir is where its data is kept, such as a SmallDisk; "" for a folder of the test.
+	Dir string
+	// Env are further variables of its environment, NAME=value.
+	Env []string
 }
 
 // RedisServer is a Redis of one test, on one address for its whole life.
@@ -39,6 +43,7 @@ type RedisServer struct {
 	dir  string // of its data
 	conf string
 	args []string // beside the file
+	env  []string // beside ours
 	proc *child   // nil while it does not run
 }
 
@@ -48,10 +53,23 @@ type child struct {
 	done chan struct{}
 }
 
+// ended tells whether the process is gone.
+func (c *child) ended() bool {
+	select {
+	case <-c.done:
+		return true
+	default:
+		return false
+	}
+}
+
 // PrivateRedis starts a Redis that ends with the test, or with its process.
 func PrivateRedis(t testing.TB, o RedisOptions) *RedisServer {
 	t.Helper()
 	s := newRedis(t)
+	if s.env = o.Env; o.Dir != "" {
+		s.dir = filepath.Join(o.Dir, "redis")
+	}
 	s.run(append([]string{"appendonly yes", "appendfsync everysec", `save ""`, "maxmemory-policy noeviction"}, o.Config...))
 	return s
 }
@@ -72,7 +90,7 @@ func (s *RedisServer) run(config []string) {
 	t := s.t
 	t.Helper()
 	lines := append([]string{
-		"bind 127.0.0.1", "port " + strconv.Itoa(s.port), "dir " + s.dir, "daemonize no", "logfile " + filepath.Join(filepath.Dir(s.dir), "redis.log"),
+		"bind 127.0.0.1", "port " + strconv.Itoa(s.port), "dir " + s.dir, "daemonize no", "logfile " + filepath.Join(filepath.Dir(s.conf), "redis.log"),
 	}, config...)
 	if err := errors.Join(os.Mkdir(s.dir, 0o700), os.WriteFile(s.conf, []byte(strings.Join(lines, "\n")+"\n"), 0o600)); err != nil {
 		t.Fatalf("prepare private Redis: %v", err)
@@ -82,7 +100,7 @@ func (s *RedisServer) run(config []string) {
 }
 
 // Alive tells whether it runs.
-func (s *RedisServer) Alive() bool { return s.proc != nil }
+func (s *RedisServer) Alive() bool { return s.proc != nil && !s.proc.ended() }
 
 // Kill ends it with SIGKILL, as a power cut would, and waits until it is gone.
 func (s *RedisServer) Kill() { s.end(syscall.SIGKILL) }
@@ -159,7 +177,9 @@ func (s *RedisServer) end(sig syscall.Signal) {
 // start returns when the server has read its data and answers.
 func (s *RedisServer) start() {
 	s.t.Helper()
-	proc, err := startChild(exec.Command(s.bin, append([]string{s.conf}, s.args...)...))
+	cmd := exec.Command(s.bin, append([]string{s.conf}, s.args...)...)
+	cmd.Env = append(os.Environ(), s.env...)
+	proc, err := startChild(cmd)
 	if err != nil {
 		s.t.Fatalf("start private Redis: %v", err)
 	}
@@ -168,7 +188,7 @@ func (s *RedisServer) start() {
 		select {
 		case <-proc.done:
 			s.proc = nil
-			s.t.Fatalf("the private Redis ended while it started; see its log beside %s", s.dir)
+			s.t.Fatalf("the private Redis ended while it started; see its log beside %s", s.conf)
 		default:
 		}
 		return ping(s.URL)

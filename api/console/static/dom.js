@@ -3,9 +3,13 @@
 
 export const $ = (id) => document.getElementById(id);
 
+// plain shows the characters that turn the direction of what stands around them as
+// the box of what cannot be shown: with them a title could reorder the sentence that is confirmed.
+const plain = (value) => String(value ?? '').replace(/[\u202a-\u202e\u2066-\u2069]/g, '\ufffd');
+
 // text writes only what changed, so that nobody loses a selection.
 export function text(node, value) {
-  const now = String(value ?? '');
+  const now = plain(value);
   if (node.textContent !== now) node.textContent = now;
 }
 
@@ -22,7 +26,7 @@ export function mark(node, name, value) {
 export function el(tag, attributes = {}, ...children) {
   const node = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
-  node.append(...children);
+  node.append(...children.map((child) => (child instanceof Node ? child : plain(child))));
   return node;
 }
 

@@ -1,20 +1,21 @@
 // Turning a switch: first which, where and why; then a sentence that says what it
 // will do; only then the call.
 
-import { call, Lost, operator, Refusal } from './api.js';
+import { act, ANOTHER, Lost, operator, Refusal } from './api.js';
 import { age, named, scope } from './board.js';
 import { $, el, show, text } from './dom.js';
 import { current, has, say, when } from './text.js';
 
 const NAMES = ['pause_purchases', 'force_ended', 'skip_purchase_limit', 'skip_eligibility', 'pause_noncore'];
 const ONLY_EVERYWHERE = ['pause_noncore'];
-const PATIENCE = 20000; // a stop waits for stores that are away before it answers
-const DOUBLE_CLICK = 500; // for so long the last button cannot be pressed by the click that brought it
+export const PATIENCE = 20000; // a stop waits for stores that are away before it answers
+export const DOUBLE_CLICK = 500; // for so long the last button cannot be pressed by the click that brought it
 
 export class Flipping {
   #on;
   #asked = null; // what the sentence says
   #busy = false;
+  #unlock = null; // the timer that lets the last button be pressed
 
   // on.switches() and on.sales() give what is known, on.titles() the titles of sales,
   // on.alone(work) keeps other calls away, on.done(sentence) and on.denied(refusal) are
@@ -88,7 +89,8 @@ export class Flipping {
     this.#sentence();
     $('flip-sure').focus();
     $('flip-do').disabled = true;
-    setTimeout(() => { $('flip-do').disabled = this.#busy; }, DOUBLE_CLICK);
+    clearTimeout(this.#unlock);
+    this.#unlock = setTimeout(() => { $('flip-do').disabled = this.#busy; }, DOUBLE_CLICK);
   }
 
   #values() {
@@ -103,6 +105,7 @@ export class Flipping {
     text($('flip-effect'), has(`effect.${name}.${way}`) ? say(`effect.${name}.${way}`) : '');
     text($('flip-now'), this.#now());
     text($('flip-why'), say('flip.why', { reason }));
+    this.#asked.who = operator();
     text($('flip-who'), operator() ? say('flip.who', { who: operator() }) : '');
     text($('flip-do'), say('flip.do.' + way, this.#values()));
   }
@@ -120,10 +123,10 @@ export class Flipping {
   async #send() {
     if (this.#busy || !this.#asked) return;
     this.#wait(true);
-    const { name, sale, on, reason } = this.#asked;
+    const { name, sale, on, reason, who } = this.#asked;
     const body = sale ? { on, sale, reason } : { on, reason };
     try {
-      await this.#on.alone(() => call('PUT', '/api/v1/admin/switches/' + encodeURIComponent(name), { body, language: current(), timeout: PATIENCE }));
+      await this.#on.alone(() => act(who, 'PUT', '/api/v1/admin/switches/' + encodeURIComponent(name), { body, language: current(), timeout: PATIENCE }));
       const sentence = say('flip.done.' + (on ? 'on' : 'off'), this.#values());
       this.#wait(false);
       this.#close();
@@ -137,13 +140,17 @@ export class Flipping {
 
   #failed(e) {
     $('flip-back').focus();
+    if (e.code === ANOTHER) {
+      this.#sentence();
+      return text($('flip-error'), say('flip.another', { who: operator() }));
+    }
     if (e instanceof Lost) return text($('flip-error'), say('flip.lost'));
     if (e.status === 401 || e.status === 403) {
       text($('flip-error'), say('flip.denied'));
       return this.#on.denied(e);
     }
     const key = e.code === 'busy' ? 'flip.busy' : e.code === 'internal' ? 'flip.lost' : 'flip.refused';
-    text($('flip-error'), say(key, { detail: e.detail, code: e.code }));
+    text($('flip-error'), say(key, { detail: e.why, code: e.code }));
   }
 
   #wait(busy) {

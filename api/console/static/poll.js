@@ -21,10 +21,11 @@ export class Poll {
     document.addEventListener('visibilitychange', () => this.#plan());
   }
 
-  // add asks for path every so many milliseconds. accept may make data of a refusal.
-  add(name, { path, every, accept = () => null }) {
+  // add asks for path every so many milliseconds. accept may make data of a refusal. Where
+  // there is no time for all, it may be late by so many times its pace as others by one.
+  add(name, { path, every, patience = 1, accept = () => null }) {
     if (this.#sources.has(name)) return;
-    this.#sources.set(name, { name, path, every, accept, due: 0, data: null, at: NaN, trouble: null, fails: 0 });
+    this.#sources.set(name, { name, path, every, patience, accept, due: performance.now(), data: null, at: NaN, trouble: null, fails: 0 });
     this.#plan();
   }
 
@@ -43,7 +44,7 @@ export class Poll {
 
   start() {
     this.#running = true;
-    for (const s of this.#sources.values()) s.due = 0;
+    for (const s of this.#sources.values()) s.due = performance.now();
     this.#plan();
   }
 
@@ -56,7 +57,7 @@ export class Poll {
   // soon asks for something at once.
   soon(name) {
     const source = this.#sources.get(name);
-    if (source) source.due = 0;
+    if (source) source.due = -Infinity;
     this.#plan();
   }
 
@@ -64,6 +65,13 @@ export class Poll {
   pace(name, every) {
     const source = this.#sources.get(name);
     if (source) source.every = every;
+  }
+
+  // aim asks for another path under a name, at once.
+  aim(name, path) {
+    const source = this.#sources.get(name);
+    if (source) source.path = path;
+    this.soon(name);
   }
 
   // alone does something while nothing is asked for.
@@ -81,9 +89,18 @@ export class Poll {
   #plan() {
     clearTimeout(this.#timer);
     if (!this.#running || this.#inFlight || this.#held > 0 || document.hidden) return;
-    let next = null;
-    for (const s of this.#sources.values()) if (!next || s.due < next.due) next = s;
+    const next = this.#next();
     if (next) this.#timer = setTimeout(() => this.#ask(next), Math.max(0, next.due - performance.now()));
+  }
+
+  // next is what is overdue by most of its own pace and patience, so that nothing waits
+  // for a hundred sales, each of which answers late; else what is due soonest.
+  #next() {
+    const now = performance.now();
+    const late = (s) => (now - s.due) / (s.every * s.patience);
+    let next = null;
+    for (const s of this.#sources.values()) if (!next || (s.due <= now ? late(s) > late(next) : s.due < next.due)) next = s;
+    return next;
   }
 
   async #ask(source) {

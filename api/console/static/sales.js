@@ -1,6 +1,7 @@
 // The sales: state, countdown by the server's time, and where the units of each item
 // stand.
 
+import { OF_SALE } from './actions.js';
 import { age, named } from './board.js';
 import { $, cell, el, keyed, mark, row, show, text } from './dom.js';
 import { left, say, when } from './text.js';
@@ -24,7 +25,7 @@ function make() {
       th.dataset.cell = name;
       return th;
     }))), el('tbody', { role: 'rowgroup' }));
-  box.append(el('div', { class: 'head' }, el('h3'), el('p', { class: 'badge' })), el('p', { class: 'clock', role: 'timer', 'aria-live': 'off' }),
+  box.append(el('div', { class: 'head' }, el('h3'), el('p', { class: 'badge' }), el('button', { type: 'button', class: 'quiet act' })), el('p', { class: 'clock', role: 'timer', 'aria-live': 'off' }),
     el('p', { class: 'note times' }), el('p', { class: 'bad pauses' }), el('p', { class: 'note age' }), table);
   return box;
 }
@@ -62,10 +63,14 @@ function items(table, sale, detailed) {
   });
 }
 
-function fill(box, sale, detail, now) {
+function fill(box, sale, detail, now, onAct) {
   const full = detail.data || sale;
   const soldOut = sale.state === 'open' && sale.items.length > 0 && sale.items.every((i) => i.sold_out);
   const pauses = full.pauses || [];
+  const act = box.querySelector('.act');
+  text(act, say('act.any'));
+  act.setAttribute('aria-label', `${act.textContent} ${sale.title}`);
+  act.onclick = () => onAct(sale, OF_SALE.filter((a) => !a.fits || a.fits(full)));
   mark(box, 'state', soldOut ? 'sold_out' : sale.state);
   text(box.querySelector('h3'), sale.title);
   text(box.querySelector('.badge'), named('state', soldOut ? 'sold_out' : sale.state));
@@ -81,14 +86,16 @@ function fill(box, sale, detail, now) {
 }
 
 // render shows the list; detail gives what is known of one sale, now the server's
-// time.
-export function render(source, detail, now) {
+// time, and onAct(sale, actions) is told that somebody wants to act.
+export function render(source, detail, now, onAct) {
   const sales = sorted(source.data?.sales || []);
   const alive = sales.filter((s) => !isOver(s));
   const over = sales.filter(isOver);
   show($('no-sales'), source.data !== null && alive.length === 0);
-  keyed($('sale-list'), alive, (s) => s.id, make, (box, s) => fill(box, s, detail(s.id), now));
+  show($('sales-rest'), Boolean(source.data?.next_cursor));
+  text($('sales-rest'), say('sales.rest', { n: source.data?.listed }));
+  keyed($('sale-list'), alive, (s) => s.id, make, (box, s) => fill(box, s, detail(s.id), now, onAct));
   show($('over'), over.length > 0);
   text($('over-title'), say('sales.over', { n: over.length }));
-  keyed($('over-list'), $('over').open ? over : [], (s) => s.id, make, (box, s) => fill(box, s, detail(s.id), now));
+  keyed($('over-list'), $('over').open ? over : [], (s) => s.id, make, (box, s) => fill(box, s, detail(s.id), now, onAct));
 }

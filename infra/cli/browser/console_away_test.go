@@ -49,7 +49,7 @@ func TestTheConsoleWhilePostgresIsAway(t *testing.T) {
 	w.do(chromedp.Click("#flip-reason"), chromedp.KeyEvent("stop"), chromedp.Click("#flip-next"))
 	w.await(`document.querySelector('#flip-do').disabled`, "false")
 	w.do(chromedp.Click("#flip-do"))
-	w.await(`String(`+flipError+`.startsWith('Not recorded: ') && `+flipError+`.includes('The gate stops already'))`, "true")
+	w.await(`String(`+flipError+`.startsWith('Not confirmed: ') && `+flipError+`.includes('The gate stops already'))`, "true")
 	w.await(flipOpen, "true")
 	w.do(chromedp.Click("#flip-cancel"))
 

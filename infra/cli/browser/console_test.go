@@ -10,6 +10,7 @@ import (
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
@@ -199,12 +200,16 @@ func asksForTheToken(t *testing.T, s *shop) {
 	w.await(`String(`+denied+`.startsWith('The token was not accepted'))`, "true")
 	give(tokenOf(t, "alice", ""))
 	w.await(`String(`+denied+`.startsWith("This token is not an operator's"))`, "true")
-	w.await(`String(sessionStorage.getItem('seckill.operator'))`, "null")
-	give(tokenOf(t, "boss", "admin"))
+	if got := w.cookies(); len(got) != 0 {
+		t.Errorf("a buyer's token is kept in %v", got)
+	}
+	give("http://127.0.0.1:1/ops#in=used-before")
+	w.await(`String(`+denied+`.startsWith('This link signs nobody in'))`, "true")
+	give("http://127.0.0.1:1/ops#token=" + tokenOf(t, "boss", "admin"))
 	w.await(boardState, "live")
 	w.await(fresh("switches"), "live")
 	w.await(denied, "")
-	w.text(`sessionStorage.setItem('seckill.operator', 'x.y.z')`) // as one that ran out
+	w.forgetCookies() // as one that ran out
 	w.await(boardState, "signed-out")
 	w.await(focused, "token")
 	w.await(fresh("switches"), "out")
@@ -214,17 +219,55 @@ func asksForTheToken(t *testing.T, s *shop) {
 
 func keepsNoToken(t *testing.T, s *shop) {
 	w := s.console(t, "boss", tabOptions{})
-	if got := w.text("location.href + JSON.stringify(localStorage) + document.cookie"); strings.Contains(got, "token") || strings.Contains(got, "eyJ") {
-		t.Errorf("the token is left in %s", got)
+	if got := w.text("location.href + JSON.stringify(localStorage) + JSON.stringify(sessionStorage) + document.cookie"); strings.Contains(got, "token") || strings.Contains(got, "eyJ") {
+		t.Errorf("a script can read the token in %s", got)
 	}
+	kept := w.cookies()
+	if len(kept) != 1 || !kept[0].HTTPOnly || kept[0].SameSite != network.CookieSameSiteStrict || kept[0].Path != "/api/v1/admin" || kept[0].Session {
+		t.Errorf("got cookies %+v, want one for the routes of operators that no script reads", kept)
+	}
+	w.await("document.querySelector('#who').textContent", "Signed in as boss")
 	w.do(chromedp.Reload())
 	w.await(boardState, "live")
+	w.await("document.querySelector('#who').textContent", "Signed in as boss")
+	w.text(`location.hash = '#in=used-before'`) // who is in stays in
+	w.await(`String(performance.getEntriesByType('resource').some((r) => r.name.endsWith('/ops/session')))`, "true")
+	w.await(boardState, "live")
+	w.await("document.querySelector('#who').textContent", "Signed in as boss")
 	w.do(chromedp.Click("#leave"))
 	w.await(boardState, "signed-out")
 	w.await(`document.querySelector('#board').hidden`, "true")
-	w.await(`JSON.stringify(sessionStorage) + document.querySelectorAll('#board tbody tr, article').length`, "{}0")
+	w.await(`document.querySelector('#announce').textContent`, "Signed out.")
+	w.await(`document.querySelectorAll('#board tbody tr, article').length`, "0")
+	if got := w.cookies(); len(got) != 0 {
+		t.Errorf("signed out, and %v is left", got)
+	}
 	w.do(chromedp.Reload())
 	w.await(boardState, "signed-out")
+	w.await(`document.querySelector('#sign-in').hidden`, "false")
+}
+
+// cookies are those that the window has.
+func (w *tab) cookies() []*network.Cookie {
+	w.t.Helper()
+	at := w.text("location.origin") + "/api/v1/admin/session"
+	var kept []*network.Cookie
+	w.do(chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		got, err := cdp.Call(ctx, target, network.GetCookies, network.GetCookiesParams{URLs: []string{at}})
+		if err == nil {
+			kept = got.Cookies
+		}
+		return err
+	}))
+	return kept
+}
+
+func (w *tab) forgetCookies() {
+	w.t.Helper()
+	w.do(chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		_, err := cdp.Call(ctx, target, network.ClearBrowserCookies, cdp.Empty{})
+		return err
+	}))
 }
 
 func staysText(t *testing.T, s *shop) {
@@ -327,9 +370,10 @@ func (w *tab) screen(width, height int64, mobile bool) {
 	}))
 }
 
-// together notes how many calls were under way at once, and how many began.
+// together notes how many calls were under way at once, and how many began; the stream
+// of the overview is the one request beside them.
 const together = `{const real = window.fetch; window.now = 0; window.most = 0; window.begun = 0;
-window.fetch = async (...a) => { window.begun++; window.most = Math.max(window.most, ++window.now); try { return await real(...a); } finally { window.now--; } };}`
+window.fetch = async (...a) => { if (a[0].endsWith('/stream')) return real(...a); window.begun++; window.most = Math.max(window.most, ++window.now); try { return await real(...a); } finally { window.now--; } };}`
 
 func asksOneAtATime(t *testing.T, s *shop) {
 	w := s.console(t, "boss", tabOptions{script: together})

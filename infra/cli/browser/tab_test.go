@@ -2,10 +2,10 @@ package browser
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -32,22 +32,6 @@ type shop struct {
 // patience is how long a test waits for something that must come.
 const patience = 40 * time.Second
 
-// chromium finds the browser: a test without one fails in CI and is left out
-// elsewhere.
-func chromium(t *testing.T) string {
-	t.Helper()
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
-		if path, err := exec.LookPath(name); err == nil {
-			return path
-		}
-	}
-	if os.Getenv("CI") != "" {
-		t.Fatal("no Chromium: run .ci/install")
-	}
-	t.Skip("no Chromium here")
-	return ""
-}
-
 func newShop(t *testing.T, settings ...string) *shop {
 	t.Helper()
 	return newShopOn(t, e2e.NewRig, settings...)
@@ -59,7 +43,7 @@ func newShopOn(t *testing.T, rig func(testing.TB) *e2e.Rig, settings ...string) 
 	if testing.Short() {
 		t.Skip("skipped in short mode: it runs the built program and a browser")
 	}
-	path := chromium(t)
+	path := testenv.Program(t, "chromium", "chromium", "chromium-browser", "google-chrome")
 	env := append(rig(t).Settings(t), settings...)
 	child := e2e.Serve(t, e2e.ChildOptions{Env: env})
 	opts := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox)
@@ -112,10 +96,17 @@ func (s *shop) must(t *testing.T, status int, method, path, buyer, role string, 
 	return got
 }
 
-// orders counts a buyer's orders in a sale.
+// orders counts a buyer's orders in a sale, once there is one: an order is told as soon
+// as the log has it, lists are of the read model.
 func (s *shop) orders(t *testing.T, sale, buyer string) int {
 	t.Helper()
-	list, _ := s.must(t, http.StatusOK, http.MethodGet, "/api/v1/orders?sale="+sale, buyer, "", nil).Body["orders"].([]any)
+	var list []any
+	testenv.Eventually(t, 60*time.Second, func() error {
+		if list, _ = s.must(t, http.StatusOK, http.MethodGet, "/api/v1/orders?sale="+sale, buyer, "", nil).Body["orders"].([]any); len(list) == 0 {
+			return errors.New("no order is listed")
+		}
+		return nil
+	})
 	return len(list)
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"seckill/infra/figures"
 	"seckill/infra/load"
 )
 
@@ -76,11 +77,14 @@ func (m *mix) request(dst []byte, sale, token string) []byte {
 		"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", sale, token, len(body), body)
 }
 
+func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+
 // BenchmarkAcceptedBesideRefused is the time of purchases that are accepted, alone
 // and while for each of them 99 others are refused.
 func BenchmarkAcceptedBesideRefused(b *testing.B) {
 	const rate = 50 // accepted a second
-	child := ServeRig(b, NewRig(b), "SECKILL_LIMIT_PURCHASES=5", "SECKILL_LIMIT_POLLS=20", "SECKILL_LIMIT_ENDPOINT=1000000")
+	r := durableRig(b)
+	child := ServeRig(b, r, gatesOn[:]...)
 	client := NewClient(child.URL)
 	m := &mix{child: child, open: client.CreateSale(b, 10_000_000), gone: soldOutSale(b, client)}
 	n := rate * max(1, int(refusalsFor.Seconds())) * *refusalsRounds
@@ -94,6 +98,10 @@ func BenchmarkAcceptedBesideRefused(b *testing.B) {
 		alone, beside := m.send(b, n, rate, 0), m.send(b, n, rate, crowdPerAccepted)
 		b.Logf("p99 of %d accepted purchases: %s alone, %s while %d/s are refused (p50 %s, %s)",
 			n, alone.p99, beside.p99, rate*crowdPerAccepted, alone.p50, beside.p50)
-		b.ReportMetric(float64(beside.p99)/float64(alone.p99), "×p99")
+		figures.Tell(b, figures.Figure{Row: "crowded", Ours: ms(beside.p99), Yardstick: ms(alone.p99), Value: float64(beside.p99) / float64(alone.p99),
+			Settings: r.settings(b), Details: []figures.Detail{
+				{Name: "p50 beside the crowd", Value: ms(beside.p50), Unit: "ms"}, {Name: "p50 alone", Value: ms(alone.p50), Unit: "ms"},
+				{Name: "accepted a second", Value: rate}, {Name: "refused a second beside them", Value: rate * crowdPerAccepted},
+			}})
 	}
 }

@@ -38,6 +38,12 @@ type fold struct {
 // reconciliation without findings.
 func StandingChecks(t testing.TB, n *Node, sale string, accepted map[string]string) {
 	t.Helper()
+	StandingChecksOf(t, n, []string{sale}, accepted)
+}
+
+// StandingChecksOf are they of several sales at once; accepted are the orders of all.
+func StandingChecksOf(t testing.TB, n *Node, sales []string, accepted map[string]string) {
+	t.Helper()
 	n.AwaitDecided(t, accepted)
 	f := readFold(t, n.Store)
 	for order, buyer := range accepted {
@@ -46,7 +52,9 @@ func StandingChecks(t testing.TB, n *Node, sale string, accepted map[string]stri
 		}
 	}
 	checkLimits(t, f)
-	checkGate(t, n, f, sale)
+	for _, sale := range sales {
+		checkGate(t, n, f, sale)
+	}
 	checkViews(t, n, f, accepted)
 	checkAudit(t, n)
 }
@@ -151,7 +159,7 @@ func checkGate(t testing.TB, n *Node, f *fold, sale string) {
 			continue // without a gate the reconciliation compares guards and fold
 		}
 		place := domain.Place{Store: n.Env.Store, Sale: sale, Bucket: key.Bucket}
-		testenv.Eventually(t, 30*time.Second, func() error {
+		testenv.Eventually(t, n.patience(30*time.Second), func() error {
 			seen, err := n.Gate.Peek(context.Background(), place, []string{key.SKU})
 			if err != nil {
 				return err
@@ -167,7 +175,7 @@ func checkGate(t testing.TB, n *Node, f *fold, sale string) {
 func checkViews(t testing.TB, n *Node, f *fold, accepted map[string]string) {
 	t.Helper()
 	var report commands.ReconcileReport
-	testenv.Eventually(t, 60*time.Second, func() error {
+	testenv.Eventually(t, n.patience(60*time.Second), func() error {
 		for order, buyer := range accepted {
 			got, ok, err := n.Finder.View.Order(context.Background(), order)
 			if err != nil {
@@ -214,14 +222,14 @@ func (n *Node) AwaitDecided(t testing.TB, accepted map[string]string) {
 	for order, buyer := range accepted {
 		left[order] = buyer
 	}
-	testenv.Eventually(t, 90*time.Second, func() error {
+	testenv.Eventually(t, n.patience(90*time.Second), func() error {
 		for order, buyer := range left {
 			answer, err := n.Finder.Find(context.Background(), buyer, order)
 			if err != nil {
-				return fmt.Errorf("order %s of %s: %w", order, buyer, err)
+				return fmt.Errorf("C3: order %s of %s: %w", order, buyer, err)
 			}
 			if answer.Status == domain.OrderStatusQueued {
-				return fmt.Errorf("order %s of %s is still queued", order, buyer)
+				return fmt.Errorf("C3: order %s of %s is still queued", order, buyer)
 			}
 			delete(left, order)
 		}

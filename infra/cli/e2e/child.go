@@ -2,6 +2,8 @@ package e2e
 
 import (
 	"bytes"
+	"cmp"
+	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -77,16 +79,24 @@ type Finished struct {
 	Stdout, Stderr string
 }
 
+// runFor bounds a command: one that should have refused to serve would serve for ever.
+const runFor = 5 * time.Minute
+
 // Run runs the program to its end with settings of the form NAME=value.
 func Run(t testing.TB, env []string, args ...string) Finished {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), Binary(t), args...)
+	ctx, cancel := context.WithTimeoutCause(t.Context(), runFor, fmt.Errorf("it did not end within %s", runFor))
+	defer cancel()
+	cmd := exec.CommandContext(ctx, Binary(t), args...)
 	cmd.Env = cleanEnv(env...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = 20 * time.Second
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	err := cmd.Run()
+	if ctx.Err() != nil {
+		t.Fatalf("run seckill %s: %v\n%s", strings.Join(args, " "), context.Cause(ctx), errs.String())
+	}
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
 		t.Fatalf("run seckill %s: %v", strings.Join(args, " "), err)
@@ -104,9 +114,11 @@ type Child struct {
 	addr string
 	env  []string
 	args []string
-	cmd  *exec.Cmd
-	done chan struct{} // closed when the process has ended
-	log  *syncBuffer
+	// program is what runs instead of the built one, with the arguments of serve at its end.
+	program []string
+	cmd     *exec.Cmd
+	done    chan struct{} // closed when the process has ended
+	log     *syncBuffer
 }
 
 // ChildOptions say what a child serves and on what.
@@ -115,6 +127,10 @@ type ChildOptions struct {
 	Env []string
 	// Args stand behind serve, such as --roles.
 	Args []string
+	// Program is a program and its arguments that serves instead of the built one.
+	Program []string
+	// Host is the address it serves on; "" for 127.0.0.1.
+	Host string
 }
 
 // Serve starts a child and waits until it is ready.
@@ -148,8 +164,8 @@ const TestSecret = "a secret for tests alone, 32 bytes"
 func NewChild(t testing.TB, o ChildOptions) *Child {
 	t.Helper()
 	Binary(t)
-	addr := net.JoinHostPort("127.0.0.1", strconv.Itoa(testenv.FreePort(t)))
-	c := &Child{URL: "http://" + addr, t: t, addr: addr, env: o.Env, args: o.Args, log: &syncBuffer{}}
+	addr := net.JoinHostPort(cmp.Or(o.Host, "127.0.0.1"), strconv.Itoa(testenv.FreePort(t)))
+	c := &Child{URL: "http://" + addr, t: t, addr: addr, env: o.Env, args: o.Args, program: o.Program, log: &syncBuffer{}}
 	t.Cleanup(func() {
 		c.Kill()
 		if t.Failed() {
@@ -170,7 +186,11 @@ func (c *Child) Start(env ...string) {
 	if c.Alive() {
 		c.t.Fatalf("the child at %s runs already", c.addr)
 	}
-	c.cmd = exec.Command(Binary(c.t), append([]string{"serve", "--http-addr", c.addr}, c.args...)...)
+	program := c.program
+	if program == nil {
+		program = []string{Binary(c.t)}
+	}
+	c.cmd = exec.Command(program[0], append(append(program[1:len(program):len(program)], "serve", "--http-addr", c.addr), c.args...)...)
 	c.cmd.Env = cleanEnv(append(append([]string{limitsOff[0], limitsOff[1]}, c.env...), env...)...)
 	c.cmd.Stdout, c.cmd.Stderr = c.log, c.log
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
@@ -258,6 +278,19 @@ func (c *Child) end(sig syscall.Signal) {
 	}
 	_ = c.cmd.Process.Signal(sig) // it may have ended by itself
 	<-c.done
+}
+
+// Freeze keeps it from doing anything, while its connections stay; Thaw ends that.
+func (c *Child) Freeze() { c.signal(syscall.SIGSTOP) }
+
+// Thaw lets a frozen child go on.
+func (c *Child) Thaw() { c.signal(syscall.SIGCONT) }
+
+func (c *Child) signal(sig syscall.Signal) {
+	c.t.Helper()
+	if err := c.cmd.Process.Signal(sig); err != nil {
+		c.t.Fatalf("send %v to the child at %s: %v", sig, c.addr, err)
+	}
 }
 
 // Restart kills it if it runs, starts it again with further settings for that

@@ -23,6 +23,12 @@ func NewClient(url string) *Client {
 	return &Client{URL: url, http: http.Client{Timeout: 20 * time.Second}}
 }
 
+// Within makes the client give up what is not answered after d (20 s before).
+func (c *Client) Within(d time.Duration) *Client {
+	c.http.Timeout = d
+	return c
+}
+
 // Answer is what a call was answered.
 type Answer struct {
 	Status int
@@ -36,6 +42,9 @@ func (a Answer) Text(field string) string {
 	s, _ := a.Body[field].(string)
 	return s
 }
+
+// NewClientWith makes a client of the server at url that asks by h.
+func NewClientWith(url string, h http.Client) *Client { return &Client{URL: url, http: h} }
 
 // Call sends body as JSON (nil for none, a string as it is) as buyer, with
 // further headers given as name and value.

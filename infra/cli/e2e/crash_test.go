@@ -15,31 +15,50 @@ import (
 // connection or a 503 is clicked again, under the same key. It gives the orders
 // that were promised, by their buyers.
 func clicks(t *testing.T, url, sale string, buyers int) (promised map[string]string, wait func()) {
+	return clicksInTurn(t, url, sale, buyers, 0)
+}
+
+// clicksInTurn is clicks where of the first buyers each waits until the order of the one
+// before is recorded, or its node is gone: so many appends there are at least.
+func clicksInTurn(t *testing.T, url, sale string, buyers, first int) (promised map[string]string, wait func()) {
 	promised = map[string]string{}
 	var mu sync.Mutex
 	var all sync.WaitGroup
 	deadline := time.Now().Add(90 * time.Second)
-	for i := range buyers {
-		buyer := fmt.Sprintf("buyer-%d", i)
-		all.Go(func() {
-			client := NewClient(url)
-			time.Sleep(time.Duration(i) * 8 * time.Millisecond) // they come one after another
-			for time.Now().Before(deadline) {
-				answer, err := client.Buy(sale, buyer, "key-of-"+buyer)
-				if err == nil && (answer.Status == http.StatusAccepted || answer.Status == http.StatusCreated || answer.Status == http.StatusOK) {
-					mu.Lock()
-					promised[answer.Text("order_id")] = buyer
-					mu.Unlock()
-					return
-				}
-				if err == nil && answer.Status == http.StatusConflict {
-					return
-				}
-				time.Sleep(50 * time.Millisecond) // a person's pause; nothing is waited for
+	click := func(i int) (buyer, order string) {
+		client := NewClient(url)
+		for buyer = fmt.Sprintf("buyer-%d", i); time.Now().Before(deadline); {
+			answer, err := client.Buy(sale, buyer, "key-of-"+buyer)
+			if err == nil && (answer.Status == http.StatusAccepted || answer.Status == http.StatusCreated || answer.Status == http.StatusOK) {
+				mu.Lock()
+				promised[answer.Text("order_id")] = buyer
+				mu.Unlock()
+				return buyer, answer.Text("order_id")
 			}
-			t.Errorf("%s was never answered", buyer)
-		})
+			if err == nil && answer.Status == http.StatusConflict {
+				return buyer, ""
+			}
+			time.Sleep(50 * time.Millisecond) // a person's pause; nothing is waited for
+		}
+		t.Errorf("%s was never answered", buyer)
+		return buyer, ""
 	}
+	all.Go(func() {
+		for i := range buyers {
+			if i >= first {
+				time.Sleep(8 * time.Millisecond) // they come one after another
+				all.Go(func() { click(i) })
+				continue
+			}
+			buyer, order := click(i)
+			for order != "" && time.Now().Before(deadline) {
+				told, err := NewClient(url).Order(buyer, order, "?wait=1s&after=0")
+				if err != nil || told.Text("status") != "queued" {
+					break
+				}
+			}
+		}
+	})
 	return promised, all.Wait
 }
 
@@ -67,7 +86,7 @@ func killedAt(t *testing.T, in domain.Strategy, point string) {
 	child.AwaitReady()
 	sale := createIn(t, NewClient(child.URL), in, stock)
 	child.Restart("SECKILL_CRASH_AT=" + point)
-	promised, wait := clicks(t, child.URL, sale, buyers)
+	promised, wait := clicksInTurn(t, child.URL, sale, buyers, 10)
 	child.AwaitEnd(60 * time.Second)
 	child.Start()
 	child.AwaitReady()

@@ -91,6 +91,19 @@ func TestADemoWithoutAGateSellsExactlyItsStock(t *testing.T) {
 	})
 }
 
+func TestADemoInBucketsSellsExactlyItsStock(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	result := runDemo(t, ObserveOptions{Dir: dir}, "--buckets", "16", "--stock", "100", "--buyers", "600")
+	wantNumbers(t, result, map[string]float64{
+		"placed": 100, "errors": 0, "oversold": 0, "undersold": 0, "drift": 0,
+	})
+	sale := result["sale_id"].(string)
+	if done := Run(t, nil, "sale", "show", sale, "--json", "--data", dir); !strings.Contains(done.Stdout, `"buckets":16`) {
+		t.Errorf("exit %d: %s%s, want a sale of 16 buckets", done.Code, done.Stdout, done.Stderr)
+	}
+}
+
 func TestADemoWorksOnAnImitatedRedis(t *testing.T) {
 	t.Parallel()
 	result := runDemo(t, ObserveOptions{Dir: t.TempDir(), RedisBin: embedded.InProcessRedis}, "--stock", "50", "--buyers", "300")

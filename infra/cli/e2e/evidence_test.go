@@ -29,10 +29,8 @@ import (
 // verifyPy runs a verifier in docs, which is not ours, on archives or proofs.
 func verifyPy(t *testing.T, kind, seals string, files ...string) (code int, out string) {
 	t.Helper()
-	if _, err := exec.LookPath("openssl"); err != nil && os.Getenv("CI") == "" {
-		t.Skip("openssl is missing")
-	}
-	cmd := exec.Command("python3", append([]string{"../../../docs/verify_" + kind + ".py", seals}, files...)...)
+	testenv.Program(t, "openssl", "openssl")
+	cmd := exec.Command(testenv.Program(t, "python3", "python3"), append([]string{"../../../docs/verify_" + kind + ".py", seals}, files...)...)
 	text, err := cmd.CombinedOutput()
 	if cmd.ProcessState == nil {
 		t.Fatal(err)

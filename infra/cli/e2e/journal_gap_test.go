@@ -2,7 +2,9 @@ package e2e
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"sync"
 	"testing"
@@ -48,14 +50,14 @@ func newTorn(t *testing.T) *torn {
 	p := &plant{t: t, rig: rig, node: n, sale: n.Schedule(t, terms), orders: map[string]string{}}
 	p.place = domain.Place{Store: n.Env.Store, Sale: p.sale}
 	p.connect()
-	// The drift watch of the node, which would not look by itself for an hour.
+	// What every process has that keeps lanes; nobody leads the comparing of books.
 	watch := &commands.DriftWatch{
 		Env: n.Env, Sales: n.Sales, Reconcile: n.Reconciler.Reconcile, Operator: n.Operator, Settle: n.Repairer.Settle,
-		Hurry: n.Hurried, Every: time.Hour, Alarm: n.Alarms.Raise,
+		Alarm: n.Alarms.Raise,
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
-	running.Go(func() { _ = watch.Run(ctx) }) // it ends with ctx
+	running.Go(func() { _ = watch.RunBroken(ctx, n.Broken) }) // it ends with ctx
 	t.Cleanup(func() { cancel(); running.Wait() })
 	for i := range 3 {
 		buyer := fmt.Sprintf("t-%d", i)
@@ -160,4 +162,52 @@ func TestMoreSuspectsThanARunLooksAtAreAFindingAndTheNextRunGoesOn(t *testing.T)
 	}
 	p.node.Reconciler.ReconcilerOptions = commands.ReconcilerOptions{}
 	p.standing()
+}
+
+// TestARecorderByItselfDecidesTheOrdersOfAJournalThatBroke: no scheduler runs, so nobody
+// will ever compare the books; the process that recovers the lane does at once.
+func TestARecorderByItselfDecidesTheOrdersOfAJournalThatBroke(t *testing.T) {
+	t.Parallel()
+	rig := NewRig(t)
+	start := func(roles string) *Child {
+		c := NewChild(t, ChildOptions{Env: rig.Settings(t), Args: []string{"--roles", roles}})
+		c.Start()
+		c.AwaitReady()
+		return c
+	}
+	recorder, api := start("recorder"), start("api,projector")
+	client := NewClient(api.URL)
+	n := rig.Node(t, NodeOptions{APIOnly: true})
+	p := &plant{t: t, rig: rig, node: n, sale: client.CreateSale(t, 5), orders: map[string]string{}}
+	p.place = domain.Place{Store: n.Env.Store, Sale: p.sale}
+	p.connect()
+	testenv.Eventually(t, 30*time.Second, func() error { // the gate learns of the sale
+		answer, err := client.Buy(p.sale, "first", "k")
+		if err == nil && answer.Status != http.StatusAccepted {
+			err = errStatus(answer)
+		}
+		if err == nil {
+			p.orders["first"] = answer.Text("order_id")
+		}
+		return err
+	})
+	n.AwaitStatus(t, "first", p.orders["first"], domain.OrderStatusPlaced)
+	recorder.Freeze()
+	testenv.Eventually(t, 30*time.Second, func() error { // else its last read would still hear of the entry
+		info, err := p.redis.Info(t.Context(), "clients").Result()
+		if err == nil && !strings.Contains(info, "blocked_clients:0\r") {
+			err = errors.New("the recorder still waits for entries")
+		}
+		return err
+	})
+	answer, err := client.Buy(p.sale, "late", "k")
+	if err != nil || answer.Status != http.StatusAccepted {
+		t.Fatalf("got %d %s, %v", answer.Status, answer.Raw, err)
+	}
+	p.orders["late"] = answer.Text("order_id")
+	lane := n.lane(t, p.sale)
+	(&torn{plant: p}).delete(lane.Epoch, lane.N)
+	recorder.Thaw()
+	n.AwaitStatus(t, "late", p.orders["late"], domain.OrderStatusPlaced)
+	StandingChecks(t, n, p.sale, map[string]string{p.orders["first"]: "first", p.orders["late"]: "late"})
 }

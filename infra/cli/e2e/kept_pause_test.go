@@ -35,7 +35,7 @@ func makePromises(t *testing.T, terms domain.SaleTerms) *promises {
 	p.holder = rig.Node(t, NodeOptions{APIOnly: true, RedisURL: p.away.URL()})
 	for i := range 3 {
 		buyer := fmt.Sprintf("promised-%d", i)
-		res, err := p.holder.Buy(p.sale, buyer)
+		res, err := p.holder.BuyLines(p.sale, buyer, "key of "+buyer, domain.Line{SKU: "item", Quantity: 1})
 		if err != nil || res.Outcome != domain.Reserved {
 			t.Fatalf("%s: got %v, %v", buyer, res.Outcome, err)
 		}
@@ -133,6 +133,9 @@ func TestAnAcknowledgedOrderOutlivesAPauseOfItsSale(t *testing.T) {
 				if err != nil || res.Outcome != domain.Repeat || res.Order.ID != order || res.Order.Status != domain.OrderStatusQueued {
 					t.Errorf("promise %d asks again: got %v %s %s, %v; want a repeat, queued", i, res.Outcome, res.Order.ID, res.Order.Status, err)
 				}
+			}
+			if res, err := p.holder.BuyLines(p.sale, "promised-0", "key of promised-0", domain.Line{SKU: "item", Quantity: 2}); err != nil || res.Outcome != domain.KeyMismatch {
+				t.Errorf("another body under the key of a promise: got %v, %v; want a mismatch", res.Outcome, err)
 			}
 			if n := p.holder.Kept.Size(); n != 3 {
 				t.Errorf("the node holds %d promises, want 3", n)

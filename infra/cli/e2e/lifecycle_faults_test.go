@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"seckill/domain"
 	"seckill/infra/payments"
 	"seckill/infra/testenv"
 )
@@ -16,7 +17,7 @@ func TestAWebhookWhileTheLogIsAwayIsHeardLater(t *testing.T) {
 	server := testenv.PrivatePostgres(t)
 	rig := rigOn(t, server.URL, testenv.PrivateRedis(t, testenv.RedisOptions{}))
 	child := Serve(t, ChildOptions{Env: withBank(t, rig)})
-	c := &checkout{Client: NewClient(child.URL), t: t, rig: rig, child: child, accepted: map[string]string{}}
+	c := &checkout{Client: NewClient(child.URL), t: t, rig: rig, child: child, accepted: map[string]string{}, in: domain.StrategyRedisAsync}
 	sale := c.CreateSale(t, 5)
 	order := c.placed(sale, "alice")
 	server.Kill()
@@ -36,7 +37,7 @@ func TestAWebhookWhileTheLogIsAwayIsHeardLater(t *testing.T) {
 	away("cancel", c.cancel("alice", order), nil)
 	server.Start()
 	child.AwaitReady()
-	thaw := freeze(t, server) // it hangs, and is no better
+	thaw := server.Freeze() // it hangs, and is no better
 	answer, err := c.tell(e, bankSecret, time.Now())
 	away("a log that hangs", answer, err)
 	away("cancel", c.cancel("alice", order), nil)
@@ -98,7 +99,7 @@ func TestB16KilledWhileAPaymentIsRecorded(t *testing.T) {
 			child := NewChild(t, ChildOptions{Env: withBank(t, rig)})
 			child.Start()
 			child.AwaitReady()
-			c := &checkout{Client: NewClient(child.URL), t: t, rig: rig, child: child, accepted: map[string]string{}}
+			c := &checkout{Client: NewClient(child.URL), t: t, rig: rig, child: child, accepted: map[string]string{}, in: domain.StrategyRedisAsync}
 			sale := c.CreateSale(t, 2)
 			paid, failed := c.placed(sale, "alice"), c.placed(sale, "bob")
 			for _, e := range []payments.Event{event(paid), {
@@ -132,7 +133,7 @@ func TestTheSimulatorPaysAServedInstallation(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	child := Serve(t, ChildOptions{Env: []string{"SECKILL_DATA_DIR=" + dir, "SECKILL_JWT_SECRET=" + TestSecret}})
-	c := &checkout{Client: NewClient(child.URL), t: t, child: child, accepted: map[string]string{}}
+	c := &checkout{Client: NewClient(child.URL), t: t, child: child, accepted: map[string]string{}, in: domain.StrategyRedisAsync}
 	sale := c.CreateSale(t, 2)
 	order := c.placed(sale, "alice")
 	where, err := c.Call(http.MethodPost, "/api/v1/orders/"+order+"/payment", "alice", "", nil)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"seckill/domain"
 	"seckill/infra/payments"
 	"seckill/infra/testenv"
 )
@@ -34,19 +35,49 @@ type checkout struct {
 	rig      *Rig
 	child    *Child
 	accepted map[string]string // buyers by order
+	in       domain.Strategy   // of its sales
 }
 
-func openCheckout(t *testing.T) *checkout {
+func openCheckout(t *testing.T, env ...string) *checkout {
 	t.Helper()
 	rig := NewRig(t)
-	child := Serve(t, ChildOptions{Env: withBank(t, rig)})
-	return &checkout{Client: NewClient(child.URL), t: t, rig: rig, child: child, accepted: map[string]string{}}
+	child := Serve(t, ChildOptions{Env: append(withBank(t, rig), env...)})
+	return &checkout{Client: NewClient(child.URL), t: t, rig: rig, child: child, accepted: map[string]string{}, in: domain.StrategyRedisAsync}
+}
+
+// everyCheckout runs a case over every strategy of a sale, all at one checkout.
+func everyCheckout(t *testing.T, test func(c *checkout)) {
+	t.Helper()
+	c := openCheckout(t, patient()...)
+	everyStrategy(t, func(t *testing.T, in domain.Strategy) {
+		one := *c
+		one.t, one.in, one.accepted = t, in, map[string]string{}
+		test(&one)
+	})
 }
 
 // placed buys an item and waits until the order is placed.
 func (c *checkout) placed(sale, buyer string) string {
 	c.t.Helper()
-	order := purchase(c.t, c.Client, sale, buyer, oneItem, http.StatusAccepted).Text("order_id")
+	order := desk{c.Client, sale, c.in}.accepted(c.t, buyer, oneItem).Text("order_id")
+	c.accepted[order] = buyer
+	if told := await(c.t, c.Client, buyer, order); told.Text("status") != "placed" {
+		c.t.Fatalf("the order of %s: %s, want placed", buyer, told.Raw)
+	}
+	return order
+}
+
+// placedOnceFree is placed for who keeps pressing while the gate has nothing left.
+func (c *checkout) placedOnceFree(sale, buyer string) string {
+	c.t.Helper()
+	var order string
+	testenv.Eventually(c.t, 60*time.Second, func() error {
+		got, err := c.Call(http.MethodPost, "/api/v1/sales/"+sale+"/purchases", buyer, "", oneItem)
+		if order = got.Text("order_id"); err == nil && order == "" {
+			err = errStatus(got)
+		}
+		return err
+	})
 	c.accepted[order] = buyer
 	if told := await(c.t, c.Client, buyer, order); told.Text("status") != "placed" {
 		c.t.Fatalf("the order of %s: %s, want placed", buyer, told.Raw)
@@ -58,6 +89,7 @@ func (c *checkout) placed(sale, buyer string) string {
 func (c *checkout) saleWith(stock int, changes map[string]any) string {
 	c.t.Helper()
 	body := saleBody(stock)
+	body["strategy"] = string(c.in)
 	for name, value := range changes {
 		body[name] = value
 	}

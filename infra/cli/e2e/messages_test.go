@@ -40,10 +40,13 @@ func TestWhatCannotWorkIsToldInOneSentence(t *testing.T) {
 		"an item that cannot be": {rig, []string{"sale", "create", "--sku", "a b", "--stock", "1"}, 2, "--sku"},
 		"a price that is none":   {rig, []string{"sale", "create", "--sku", "a", "--stock", "1", "--price", "cheap"}, 2, "--price"},
 		"a limit of none":        {rig, []string{"sale", "create", "--sku", "a", "--stock", "1", "--limit", "0"}, 2, "--limit"},
+		"a sale of no bucket":    {rig, []string{"sale", "create", "--sku", "a", "--stock", "1", "--buckets", "0"}, 2, "--buckets must be 1 to 1024"},
 		"a sale of no strategy":  {rig, []string{"sale", "create", "--sku", "a", "--stock", "1", "--strategy", "luck"}, 2, "strategy"},
 		"a sale that hopes":      {rig, []string{"sale", "create", "--sku", "a", "--stock", "1", "--acknowledgement", "hope"}, 2, "acknowledgement"},
 		"no stock":               {rig, []string{"sale", "create", "--sku", "a"}, 2, "--stock"},
 		"a demo without stock":   {nil, []string{"demo", "--stock", "0"}, 2, "--stock"},
+		"a demo of no bucket":    {nil, []string{"demo", "--buckets", "0"}, 2, "--buckets must be 1 to 1024"},
+		"buckets without a gate": {nil, []string{"demo", "--buckets", "2", "--strategy", "postgres"}, 2, "--buckets must be 1"},
 		"a demo without buyers":  {nil, []string{"demo", "--buyers", "0"}, 2, "--buyers"},
 		"an argument too many":   {nil, []string{"sale", "list", "nope"}, 2, "`seckill sale list --help`"},
 		"a role that is none":    {nil, []string{"token", "--buyer", "a", "--role", "cook"}, 2, "--role must be admin"},
@@ -64,6 +67,28 @@ func TestWhatCannotWorkIsToldInOneSentence(t *testing.T) {
 			if strings.Contains(done.Stderr, "secret@") {
 				t.Errorf("a secret is shown: %q", done.Stderr)
 			}
+		})
+	}
+}
+
+func TestAnAddressOfAnotherKindOfRedisIsToldAtTheStart(t *testing.T) {
+	t.Parallel()
+	watched := testenv.PrivateSentinel(t)
+	rig := NewRig(t).Settings(t)
+	for name, c := range map[string]struct{ url, says string }{
+		"a sentinel as a server":    {watched.Sentinel.URL, "is a sentinel"},
+		"sentinels as a cluster":    {strings.TrimSuffix(watched.Sentinel.URL, "/0") + "?cluster=true", "is a sentinel"},
+		"a replica":                 {watched.Servers[1].URL, "is a replica"},
+		"a master nobody watches":   {strings.Replace(watched.URL, "master_name=", "master_name=other", 1), "other"},
+		"one server as a cluster":   {strings.TrimSuffix(watched.Servers[0].URL, "/0") + "?cluster=true", "is no cluster"},
+		"a sentinel for some lanes": {"", "is a sentinel"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			settings := append(slices.Clip(rig), "SECKILL_HTTP_ADDR=127.0.0.1:0", "SECKILL_REDIS_URL="+c.url)
+			if c.url == "" {
+				settings = append(slices.Clip(rig), "SECKILL_HTTP_ADDR=127.0.0.1:0", "SECKILL_REDIS_LANES=7-9="+watched.Sentinel.URL)
+			}
+			wantOneSentence(t, Run(t, settings, "serve"), 1, c.says)
 		})
 	}
 }

@@ -1,15 +1,9 @@
 package e2e
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
-	"os"
-	"path/filepath"
-	"strconv"
-	"strings"
 	"sync"
-	"syscall"
 	"testing"
 
 	"seckill/domain"
@@ -36,7 +30,7 @@ func TestPurchasesGoOnWhilePostgresIsAway(t *testing.T) {
 	observer := rig.Node(t, NodeOptions{APIOnly: true})
 	StandingChecks(t, observer, sale, accepted)
 
-	thaw := freeze(t, server)
+	thaw := server.Freeze()
 	buyAll(t, client, sale, "frozen", 10, accepted)
 	thaw()
 	child.AwaitReady()
@@ -94,54 +88,4 @@ func readAll(t *testing.T, c *Client, sale string, accepted map[string]string) {
 		answer, err := c.Order(buyer, order, "")
 		want("the order of "+buyer, answer, err)
 	}
-}
-
-// freeze stops every process of a cluster without ending it, until the function
-// it gives is called.
-func freeze(t *testing.T, s *testenv.PostgresServer) (thaw func()) {
-	t.Helper()
-	raw, err := os.ReadFile(s.File("data/postmaster.pid"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	line, _, _ := strings.Cut(string(raw), "\n")
-	postmaster, err := strconv.Atoi(line)
-	if err != nil {
-		t.Fatal(err)
-	}
-	signal := func(sig syscall.Signal) {
-		for _, pid := range append([]int{postmaster}, childrenOf(t, postmaster)...) {
-			if err := syscall.Kill(pid, sig); err != nil && !errors.Is(err, syscall.ESRCH) {
-				t.Errorf("signal PostgreSQL: %v", err)
-			}
-		}
-	}
-	signal(syscall.SIGSTOP)
-	var once sync.Once
-	thaw = func() { once.Do(func() { signal(syscall.SIGCONT) }) }
-	t.Cleanup(thaw)
-	return thaw
-}
-
-func childrenOf(t *testing.T, parent int) []int {
-	t.Helper()
-	files, err := filepath.Glob("/proc/[0-9]*/stat")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var children []int
-	for _, file := range files {
-		raw, _ := os.ReadFile(file) // it may have ended
-		_, rest, ok := strings.Cut(string(raw), ") ")
-		fields := strings.Fields(rest)
-		if !ok || len(fields) < 2 || fields[1] != strconv.Itoa(parent) {
-			continue
-		}
-		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		children = append(children, pid)
-	}
-	return children
 }

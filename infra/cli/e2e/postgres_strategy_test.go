@@ -265,7 +265,8 @@ func TestTheLifeOfASaleWithoutAGate(t *testing.T) {
 	}
 	cancel(first, "b1")
 	buy("b5", http.StatusCreated, "")
-	admin(http.MethodPut, "", map[string]any{"version": 3, "strategy": "redis-sync"}, http.StatusUnprocessableEntity, "invalid_request")
+	// Scheduled, preheated by an operator, paused, resumed.
+	admin(http.MethodPut, "", map[string]any{"version": 4, "strategy": "redis-sync"}, http.StatusUnprocessableEntity, "invalid_request")
 	StandingChecks(t, rig.Node(t, NodeOptions{APIOnly: true}), sale, orders)
 
 	admin(http.MethodPost, "/cleanup", nil, http.StatusConflict, string(domain.CodeNotEnded))

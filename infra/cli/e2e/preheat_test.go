@@ -147,9 +147,14 @@ func TestASaleThatWaitsOpensOnlyAfterAConfirmationThatFollowsACleanPreheat(t *te
 		t.Fatalf("preheat: %+v, %v", report.Differences, err)
 	}
 	version := n.version(t, sale)
-	if report, err := n.preheats().Full(ctx, sale, actor); err != nil || !report.Verified || n.version(t, sale) != version {
-		t.Fatalf("preheat again: %+v, %v, version %d; want no further event", report.Differences, err, n.version(t, sale))
+	routine := commands.Actor{By: "scheduler", Routine: true}
+	if report, err := n.preheats().Full(ctx, sale, routine); err != nil || !report.Verified || n.version(t, sale) != version {
+		t.Fatalf("preheated again by itself: %+v, %v, version %d; want no further event", report.Differences, err, n.version(t, sale))
 	}
+	if report, err := n.preheats().Full(ctx, sale, actor); err != nil || !report.Verified || n.version(t, sale) != version+1 {
+		t.Fatalf("preheated again by a person: %+v, %v, version %d; want an event of it", report.Differences, err, n.version(t, sale))
+	}
+	version++
 	if _, err := n.revise(sale, version, func(terms *domain.SaleTerms) { terms.LimitPerBuyer = 2 }); err != nil {
 		t.Fatal(err)
 	}

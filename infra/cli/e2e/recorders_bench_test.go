@@ -64,7 +64,7 @@ func recordWith(b *testing.B, count int) float64 {
 		c.AwaitReady()
 	}
 	n := r.Node(b, NodeOptions{APIOnly: true})
-	sales := scheduleMany(b, n, *recorderSales)
+	sales := openMany(b, n, *recorderSales)
 	fill(b, n, sales, *recorderPurchases)
 	before := headOf(b, n)
 	began := time.Now()

@@ -3,7 +3,6 @@ package e2e
 import (
 	"fmt"
 	"slices"
-	"syscall"
 	"testing"
 	"time"
 
@@ -87,22 +86,14 @@ func TestRecordersShareTheLanesAndTakeOverFromEachOther(t *testing.T) {
 	share("when one was stopped,", 64)
 	recorders[0].Restart()
 	share("when one came back,", 32, 32)
-	signal(t, recorders[2], syscall.SIGSTOP)
+	recorders[2].Freeze()
 	sell()
 	share("while one is frozen,", 64)
-	signal(t, recorders[2], syscall.SIGCONT)
+	recorders[2].Thaw()
 	sell()
 	share("when it woke up,", 32, 32)
 	node := r.Node(t, NodeOptions{APIOnly: true})
 	for sale, orders := range promised {
 		StandingChecks(t, node, sale, orders)
-	}
-}
-
-// signal sends a signal to a child that lives on.
-func signal(t *testing.T, c *Child, sig syscall.Signal) {
-	t.Helper()
-	if err := c.cmd.Process.Signal(sig); err != nil {
-		t.Fatal(err)
 	}
 }

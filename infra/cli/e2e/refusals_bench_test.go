@@ -16,6 +16,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"seckill/api"
+	"seckill/infra/figures"
 	"seckill/infra/testenv"
 )
 
@@ -69,10 +70,7 @@ type driven struct {
 // wrk drives one path with buyers of a file.
 func wrk(t testing.TB, url, path, tokens string, conns int, howLong time.Duration) driven {
 	t.Helper()
-	tool, err := exec.LookPath("wrk")
-	if err != nil {
-		t.Skip("wrk is not installed: apt-get install wrk")
-	}
+	tool := testenv.Program(t, "wrk", "wrk")
 	cmd := exec.CommandContext(t.Context(), tool, "-t", "1", "-c", fmt.Sprint(conns), "-d", fmt.Sprintf("%ds", max(1, int(howLong.Seconds()))),
 		"-s", filepath.Join("testdata", "buyers.lua"), url, "--", path, tokens)
 	out, err := cmd.CombinedOutput()
@@ -232,17 +230,20 @@ func ticketSale(t testing.TB, c *Client) string {
 // one for who has a ticket.
 func BenchmarkRefusalsBesideABareHandler(b *testing.B) {
 	tokens := tokenFile(b, *refusalsBuyers)
-	for name, sell := range map[string]func(testing.TB, *Client) string{"sold out": soldOutSale, "tickets": ticketSale} {
-		b.Run(name, func(b *testing.B) {
-			child := ServeRig(b, NewRig(b), "SECKILL_LIMIT_PURCHASES=5", "SECKILL_LIMIT_POLLS=20", "SECKILL_LIMIT_ENDPOINT=1000000")
+	for row, sell := range map[string]func(testing.TB, *Client) string{"refusals": soldOutSale, "refusals-tickets": ticketSale} {
+		b.Run(row, func(b *testing.B) {
+			r := durableRig(b)
+			child := ServeRig(b, r, gatesOn[:]...)
 			sale := sell(b, NewClient(child.URL))
 			ours := &side{url: child.URL, path: "/api/v1/sales/" + sale + "/purchases", pid: child.cmd.Process.Pid}
-			compare(b, startBare(b), ours, tokens)
+			f := compare(b, startBare(b), ours, tokens)
+			f.Row, f.Settings = row, r.settings(b)
+			figures.Tell(b, f)
 		})
 	}
 }
 
-func compare(b *testing.B, bare, ours *side, tokens string) {
+func compare(b *testing.B, bare, ours *side, tokens string) figures.Figure {
 	for range b.N {
 		bare.rates, bare.costs, ours.rates, ours.costs = nil, nil, nil, nil
 		for range *refusalsRounds {
@@ -253,6 +254,11 @@ func compare(b *testing.B, bare, ours *side, tokens string) {
 	rate, cost := median(ours.rates)/median(bare.rates), median(bare.costs)/median(ours.costs)
 	b.Logf("a second: %.0f of %.0f (%.2f ×); processor time: %.1f µs of %.1f µs (%.2f ×); the smaller counts: %.2f ×",
 		median(ours.rates), median(bare.rates), rate, median(ours.costs), median(bare.costs), cost, min(rate, cost))
-	b.ReportMetric(rate, "×rate")
-	b.ReportMetric(cost, "×cpu")
+	return figures.Figure{Ours: median(ours.rates), Yardstick: median(bare.rates), Value: min(rate, cost), Details: []figures.Detail{
+		{Name: "ratio of rates", Value: rate, Unit: "×"},
+		{Name: "ratio of the server's processor time a request", Value: cost, Unit: "×"},
+		{Name: "processor time of our process a refusal", Value: median(ours.costs), Unit: "µs"},
+		{Name: "processor time of the bare handler a request", Value: median(bare.costs), Unit: "µs"},
+		{Name: "rounds", Value: float64(*refusalsRounds), Unit: fmt.Sprintf("of %s a side, %d buyers over %d connections", *refusalsFor, *refusalsBuyers, *refusalsConns)},
+	}}
 }

@@ -25,13 +25,6 @@ func (n *Node) newRepairer(pool *pgxpool.Pool, r *Rig, source projections.Source
 	}
 }
 
-func (n *Node) hurry(int) {
-	select {
-	case n.Hurried <- struct{}{}:
-	default: // one is enough
-	}
-}
-
 // BuyByTicket asks for one unit of the test item with an idempotency key and a ticket.
 func (n *Node) BuyByTicket(sale, buyer string) (commands.PurchaseResult, error) {
 	ticket, err := domain.NewTicket(n.Env.Keys, sale, buyer, time.Now().Add(time.Hour))

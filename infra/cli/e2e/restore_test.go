@@ -19,7 +19,7 @@ import (
 
 // rigOn makes an installation on a cluster of the test's own, migrated unless it
 // holds the schema already.
-func rigOn(t *testing.T, url string, redis *testenv.RedisServer) *Rig {
+func rigOn(t testing.TB, url string, redis *testenv.RedisServer) *Rig {
 	t.Helper()
 	ctx := context.Background()
 	const ns = "seckill"

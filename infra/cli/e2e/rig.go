@@ -51,7 +51,9 @@ type NodeOptions struct {
 	ProcessToken string
 	// APIOnly: the node buys and finds, and neither records, keeps lanes nor projects.
 	APIOnly bool
-	Step    func(string)
+	// Roles are what else the node does; nil: it records, keeps lanes and projects.
+	Roles []Role
+	Step  func(string)
 	// AppendStep is called at the points inside an append.
 	AppendStep func(string)
 	// Ahead is how far the node's clock is ahead of this machine's, Later how much
@@ -59,6 +61,8 @@ type NodeOptions struct {
 	Ahead   time.Duration
 	Later   func() time.Duration
 	Journal func(commands.Journal) commands.Journal
+	// Gate stands between the node's purchases and its gate.
+	Gate func(*redisgate.Gate) commands.Gate
 }
 
 // Node is one process of an installation.
@@ -70,8 +74,9 @@ type Node struct {
 	Sales      *commands.Sales
 	Purchaser  *commands.Purchaser
 	Clock      *commands.GateClock
-	Known      counts // answers without the gate's Reserve, by kind
-	Moved      moves  // between buckets, by this node
+	Known      counts       // answers without the gate's Reserve, by kind
+	calls      atomic.Int64 // of the gate's script that reserves
+	Moved      moves        // between buckets, by this node
 	Finder     *commands.Finder
 	Orders     *commands.Orders
 	Views      *cli.Views
@@ -86,10 +91,14 @@ type Node struct {
 	Repairer   *commands.Repairer
 	Projector  *projections.Projector
 	Alarms     *Alarms
-	Hurried    chan struct{} // by a keeper that recovered a broken journal
+	Broken     *commands.BrokenLanes // that the node's keeper recovered
+	// Patience bounds what the standing checks wait for; 0: as long as only a broken
+	// program takes.
+	Patience time.Duration
 
-	pool *pgxpool.Pool
-	stop func()
+	pool  *pgxpool.Pool
+	locks *pg.Holder
+	stop  func()
 }
 
 // counts counts by kind.
@@ -159,8 +168,13 @@ func (r *Rig) Node(t testing.TB, opts NodeOptions) *Node {
 	if err != nil {
 		t.Fatalf("load identity: %v", err)
 	}
-	n := &Node{Alarms: &Alarms{}, Hurried: make(chan struct{}, 1)}
-	store, err := pgstore.New(pool, r.Namespace, pgstore.Options{Step: opts.AppendStep, OnStored: func(stored []eventstore.Record) { n.Sales.Heard(stored); n.Awaited.Heard(stored) }})
+	n := &Node{Alarms: &Alarms{}, Broken: commands.NewBrokenLanes()}
+	log := slog.New(slog.NewTextHandler(testWriter{t}, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	store, err := pgstore.New(pool, r.Namespace, pgstore.Options{Logger: log, Step: opts.AppendStep, OnStored: func(stored []eventstore.Record) {
+		n.Sales.Heard(stored)
+		n.Awaited.Heard(stored)
+		n.Projector.Changes().Stored(stored)
+	}})
 	if err != nil {
 		t.Fatalf("make the event store: %v", err)
 	}
@@ -168,7 +182,7 @@ func (r *Rig) Node(t testing.TB, opts NodeOptions) *Node {
 	if url == "" {
 		url = r.Redis.URL
 	}
-	gate, err := redisgate.Open(ctx, url, redisgate.Options{Namespace: r.Namespace, Store: uint8(identity.Store), ProcessToken: opts.ProcessToken, Elsewhere: opts.Elsewhere})
+	gate, err := redisgate.Open(ctx, url, redisgate.Options{Namespace: r.Namespace, Store: uint8(identity.Store), ProcessToken: opts.ProcessToken, Elsewhere: opts.Elsewhere, OnCall: n.called})
 	if err != nil {
 		t.Fatalf("open the gate: %v", err)
 	}
@@ -178,16 +192,23 @@ func (r *Rig) Node(t testing.TB, opts NodeOptions) *Node {
 	}
 	n.Env = &commands.Env{
 		Store: uint8(identity.Store), Keys: cli.OrderKeys(identity), Now: func() time.Time { return time.Now().Add(opts.Ahead + opts.Later()) }, Random: rand.Reader,
-		NewID: uuid.New, Log: slog.New(slog.NewTextHandler(testWriter{t}, &slog.HandlerOptions{Level: slog.LevelWarn})), Step: opts.Step,
+		NewID: uuid.New, Log: log, Step: opts.Step,
 	}
 	n.assemble(t, pool, r, opts)
 	return n
 }
 
+// called counts the calls of a script.
+func (n *Node) called(script string, _ int, _ time.Duration) {
+	if script == "reserve" {
+		n.calls.Add(1)
+	}
+}
+
 func (n *Node) assemble(t testing.TB, pool *pgxpool.Pool, r *Rig, opts NodeOptions) {
 	var err error
 	source := projections.Source{Store: int16(n.Env.Store), Log: n.Store}
-	n.Projector, err = projections.NewProjector(pool, source, projections.All(), projections.Options{Log: n.Env.Log})
+	n.Projector, err = projections.NewProjector(pool, source, projections.All(), projections.Options{Log: n.Env.Log, Step: opts.Step})
 	if err != nil {
 		t.Fatalf("make the projector: %v", err)
 	}
@@ -196,6 +217,9 @@ func (n *Node) assemble(t testing.TB, pool *pgxpool.Pool, r *Rig, opts NodeOptio
 	n.Sales = commands.NewSales(n.Store, n.Env.Now, commands.SalesOptions{News: n.Store})
 	n.Direct = commands.NewDirect(n.Env, n.Sales, n.Store, commands.DirectOptions{})
 	judges := commands.ByStrategy{Sales: n.Sales, Gate: n.Gate, Direct: n.Direct}
+	if opts.Gate != nil {
+		judges.Gate = opts.Gate(n.Gate)
+	}
 	n.Follower = commands.NewFollower(n.Env, n.Store, n.Gate)
 	n.Follower.Gateless = n.Sales.Gateless
 	n.Lost = &commands.Lost{Env: n.Env, Gate: judges, Log: n.Store}
@@ -212,23 +236,14 @@ func (n *Node) assemble(t testing.TB, pool *pgxpool.Pool, r *Rig, opts NodeOptio
 	n.Purchaser = commands.NewPurchaser(n.Env, n.Sales, judges, n.Finder, n.Kept, commands.PurchaserOptions{
 		Clock: n.Clock, Shortages: n.Gate, Buckets: n.Leveller, BringBudget: time.Second, OnKnown: n.Known.add, Placed: n.Awaited,
 	})
+	n.locks = pg.NewHolder(pool, r.Namespace)
 	n.Keeper = commands.NewKeeper(n.Env, n.Sales, n.Gate, n.Store, n.Follower,
-		cli.Locks{Pool: pool, Namespace: r.Namespace}, commands.KeeperOptions{Alarm: n.Alarms.Raise, Broken: n.hurry})
-	n.Operator = &commands.Operator{Env: n.Env, Sales: n.Sales, Log: n.Store, Gate: n.Gate, Follow: n.Follower, Buckets: n.Leveller, Preheat: n.Keeper.Preheat, Strengths: n.Gate}
+		cli.LaneLocks{Holder: n.locks}, commands.KeeperOptions{Alarm: n.Alarms.Raise, Broken: n.Broken.Add})
+	n.Operator = &commands.Operator{Env: n.Env, Sales: n.Sales, Log: n.Store, Gate: n.Gate, Follow: n.Follower, Buckets: n.Leveller, Turns: cli.LaneLocks{Holder: n.locks}, Preheat: n.Keeper.Preheat, Strengths: n.Gate}
 	n.Reconciler = &commands.Reconciler{Env: n.Env, Sales: n.Sales, Log: n.Store, Gate: n.Gate, Views: views}
 	n.Repairer = n.newRepairer(pool, r, source)
 
-	parts := []func(context.Context) error{n.Kept.Run, n.Clock.Run, n.Awaited.Run}
-	if !opts.APIOnly {
-		var journal commands.Journal = n.Gate
-		if opts.Journal != nil {
-			journal = opts.Journal(journal)
-		}
-		recorder := commands.NewRecorder(n.Env, journal, n.Store, n.Follower,
-			commands.RecorderOptions{Alarm: n.Alarms.Raise, Suspect: n.Keeper.Suspect, Idle: 100 * time.Millisecond})
-		parts = append(parts, recorder.Run, n.Keeper.Run, n.Projector.Run)
-	}
-	n.run(t, pool, parts)
+	n.run(t, pool, append([]func(context.Context) error{n.Kept.Run, n.Clock.Run, n.Awaited.Run}, n.roles(t, pool, opts)...))
 }
 
 // run starts the parts of the node and says how they stop.
@@ -248,6 +263,7 @@ func (n *Node) run(t testing.TB, pool *pgxpool.Pool, parts []func(context.Contex
 			cancel()
 			n.Leveller.Close()
 			running.Wait()
+			n.locks.Close()
 			closing, done := context.WithTimeout(context.Background(), 10*time.Second)
 			defer done()
 			if err := errors.Join(n.Store.Close(closing), n.Gate.Close()); err != nil {
@@ -261,6 +277,15 @@ func (n *Node) run(t testing.TB, pool *pgxpool.Pool, parts []func(context.Contex
 
 // Stop ends the node and waits for it.
 func (n *Node) Stop() { n.stop() }
+
+// Abandon ends a node whose stores are out of its reach for good: nothing that it was
+// doing is waited for.
+func (n *Node) Abandon() {
+	over, cancel := context.WithCancel(context.Background())
+	cancel()
+	_ = n.Store.Close(over) // that it gives up is the point
+	n.stop()
+}
 
 type testWriter struct{ t testing.TB }
 

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -89,10 +88,10 @@ func TestASaleOverKafkaAndAClusterWhileEveryRoleDiesInTurn(t *testing.T) {
 	}
 	f.backs[0].Kill() // so that the other leads
 	goesOn("a relay")
-	signal(t, f.backs[1], syscall.SIGSTOP)
+	f.backs[1].Freeze()
 	f.backs[0].Restart()
 	awaitPublished(t, f.apis[0], "while the relay that led is frozen")
-	signal(t, f.backs[1], syscall.SIGCONT)
+	f.backs[1].Thaw()
 	goesOn("a relay, and rose")
 	f.backs[1].Restart()
 	stop()

@@ -122,7 +122,6 @@ func (s *strategies) calm(side *strategySide, name domain.Strategy) {
 		took = append(took, sight.Latency)
 	}
 	slices.Sort(took)
-	ms := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 	side.p50, side.p99 = append(side.p50, ms(took[n/2])), append(side.p99, ms(took[n*99/100]))
 }
 

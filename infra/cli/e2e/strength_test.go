@@ -184,7 +184,25 @@ func (r *Rig) follow(t *testing.T) *testenv.RedisServer {
 		}
 		return err
 	})
+	master := redis.NewClient(r.redisOptions(t))
+	t.Cleanup(func() { _ = master.Close() })             // a test's own connection
+	testenv.Eventually(t, 30*time.Second, func() error { // it counts those that have acknowledged something
+		info, err := master.Info(context.Background(), "replication").Result()
+		if err == nil && !strings.Contains(info, "state=online") {
+			err = errors.New("the master does not count the replica yet")
+		}
+		return err
+	})
 	return replica
+}
+
+func (r *Rig) redisOptions(t *testing.T) *redis.Options {
+	t.Helper()
+	opts, err := redis.ParseURL(r.Redis.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return opts
 }
 
 // TestAReplicatedPurchaseWithoutItsReplicaWaitsForTheLog: it was accepted, so nobody

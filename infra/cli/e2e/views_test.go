@@ -2,9 +2,11 @@ package e2e
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -71,8 +73,11 @@ func (l *logbook) rejected(order string) {
 // project applies what there is, as a server does, and stops.
 func (l *logbook) project() {
 	l.t.Helper()
-	source := projections.Source{Store: 1, Log: l.store}
-	p, err := projections.NewProjector(l.pool, source, projections.All(), projections.Options{
+	source, all := projections.Source{Store: 1, Log: l.store}, projections.All()
+	for i := range all {
+		all[i].Core = true // wait for every one
+	}
+	p, err := projections.NewProjector(l.pool, source, all, projections.Options{
 		Backoff: time.Millisecond, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	})
 	if err != nil {
@@ -84,7 +89,7 @@ func (l *logbook) project() {
 	head, err := l.store.Head(l.t.Context())
 	if err == nil {
 		waiting, stop := context.WithTimeout(l.t.Context(), 20*time.Second)
-		err = projections.Progress{DB: l.pool, Source: source, Projections: projections.All(), Projector: p}.WaitFor(waiting, head.Number)
+		err = projections.Progress{DB: l.pool, Source: source, Projections: all, Projector: p}.WaitFor(waiting, head.Number)
 		stop()
 	}
 	cancel()
@@ -167,6 +172,30 @@ func TestB39WhatIsParkedIsListedShownDroppedAndRetriedFromTheCommandLine(t *test
 	dropped := wantJSON[deadSequences](t, Run(t, l.env, "dead-letters", "drop", "--sequence", "o1", "--reason", "a test", "--json"))
 	if len(dropped.Sequences) != 2 || dropped.Sequences[0].State != "dropped" || !strings.HasSuffix(dropped.Sequences[0].Note, ": a test") {
 		t.Errorf("dropped %+v, want both with the reason", dropped)
+	}
+	wantLetterEvents(t, l.env, "letters.retried order_view o1", "letters.retried sale_summary o1", "letters.dropped order_view o1 a test", "letters.dropped sale_summary o1 a test")
+}
+
+// wantLetterEvents wants the log to tell of what people did about dead letters, each
+// with a name.
+func wantLetterEvents(t *testing.T, env []string, want ...string) {
+	t.Helper()
+	replayed := Run(t, env, "replay", "--stream", domain.LetterStream, "--json")
+	var got []string
+	for line := range strings.Lines(replayed.Stdout) {
+		var e struct {
+			Type    string
+			Payload struct{ Projection, Sequence, Reason, By string }
+		}
+		if err := json.Unmarshal([]byte(line), &e); err != nil || e.Payload.By == "" {
+			t.Fatalf("replay gave %q: %v", line, err)
+		}
+		got = append(got, strings.TrimSpace(e.Type+" "+e.Payload.Projection+" "+e.Payload.Sequence+" "+e.Payload.Reason))
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("the log tells of %q, want %q", got, want)
 	}
 }
 

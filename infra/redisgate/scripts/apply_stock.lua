@@ -109,23 +109,21 @@ end
 
 -- Applies the events from first to last to the hash, if it stands at from.
 local function page(from, to, first, last)
-  fetch(sale, {'state'})
-  fetch(stock, {'state', 'applied', 'available'})
-  local state, applied = known(stock.f.state), stock.f.applied
-  left = tonumber(stock.f.available or '0')
-  if not left then applied = '?' end
-  if not known(sale.f.state) or not state or applied ~= from then
-    return {0, state or '', applied or '0:'}
-  end
-  local holds, orders = {}, {}
+  local holds, orders = {'state', 'applied', 'available'}, {'state'}
   for at = first, last, 8 do
     if ARGV[at] ~= 'I' and ARGV[at] ~= 'N' then
       holds[#holds + 1] = 'h:' .. ARGV[at + 1]
       if ARGV[at] ~= 'W' and ARGV[at] ~= 'K' then orders[#orders + 1] = 'o:' .. ARGV[at + 1] end
     end
   end
-  fetch(stock, holds)
   fetch(sale, orders)
+  fetch(stock, holds)
+  local state, applied = known(stock.f.state), stock.f.applied
+  left = tonumber(stock.f.available or '0')
+  if not left then applied = '?' end
+  if not known(sale.f.state) or not state or applied ~= from then
+    return {0, state or '', applied or '0:'}
+  end
   for at = first, last, 8 do
     fold({kind = ARGV[at], id = ARGV[at + 1], quantity = tonumber(ARGV[at + 2]), buyer = ARGV[at + 3],
       entry = ARGV[at + 4], key = ARGV[at + 5], body = ARGV[at + 6], ticket = ARGV[at + 7]})

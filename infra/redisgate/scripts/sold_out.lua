@@ -1,8 +1,9 @@
 -- Looks what purchases of one place could be but sold out. Changes nothing.
 -- KEYS: lane, sale's record, stock hashes. ARGV: token, then fields of the sale's
 --   record: b:buyer, k:key, t:ticket.
--- Answer: the limit, the units left per stock, and the places, from 1, of those fields
---   that are there; nothing at all where the sale does not sell now.
+-- Answer: the limit, the units left per stock, the places, from 1, of those fields
+--   that are there, the clock, and the id of the journal's next entry; nothing at all
+--   where the sale does not sell now.
 local lane = read_lane(KEYS[1], ARGV[1])
 if not lane.selling then return {} end
 local sale = KEYS[2]
@@ -26,4 +27,4 @@ for from = 2, #ARGV, CHUNK do
     end
   end
 end
-return {v[4] or '0', left, there}
+return {v[4] or '0', left, there, int(lane.now), int(lane.epoch) .. '-' .. int(lane.n + 1)}
