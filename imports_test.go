@@ -45,6 +45,7 @@ var rules = []rule{
 	{from: "projections", to: append(in("commands", "api"), "github.com/redis", "github.com/alicebob"), because: "read models live on the log alone"},
 	{from: "api", to: slices.Concat(in("eventstore/pgstore", "infra/redisgate", "infra/memgate", "infra/pg", "infra/bus", "infra/embedded"), drivers),
 		directly: true, because: "HTTP hands over to commands and projections"},
+	{from: "api/client", to: slices.Concat(ours, thirdParties), because: "whoever buys from a program of their own takes it along as it is"},
 	{from: "infra", to: in("infra/cli"), because: "only main hands over to the command line"},
 }
 
@@ -60,7 +61,8 @@ func in(folders ...string) []string {
 }
 
 // testSupport is for tests: no package that ships may import it.
-var testSupport = in("infra/testenv", "infra/pg/pgtest", "infra/cli/e2e", "commands/gatetest", "eventstore/storetest")
+var testSupport = in("infra/testenv", "infra/pg/pgtest", "infra/cli/e2e", "commands/gatetest", "eventstore/storetest",
+	"eventstore/memstore", "infra/simulation", "infra/mutants")
 
 func TestImportsKeepTheArrows(t *testing.T) {
 	graph, err := readImports(".")

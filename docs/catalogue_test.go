@@ -41,7 +41,7 @@ type form struct {
 	payload []byte
 }
 
-var streamForms = map[string]string{"sale": "sale-{sale_id}", "stock": "stock-{sale_id}-{sku}-{bucket}", "order": "order-{order_id}", "switch": "sale-{sale_id} or switches"}
+var streamForms = map[string]string{"sale": "sale-{sale_id}", "stock": "stock-{sale_id}-{sku}-{bucket}", "order": "order-{order_id}", "switch": "sale-{sale_id} or switches", "letters": "dead-letters"}
 
 // catalogue gives every event in the order of the table.
 func catalogue(t *testing.T) []eventType {

@@ -7,7 +7,11 @@
 //
 //	go test ./docs -update
 //
-// and look at the difference. verify_archive.py, verify_proof.py and
+// and look at the difference. So is the last column of cases.md, out of the tests that
+// carry the number of a case; fuzzing.md and threats.md are checked against the sources.
+// verify_archive.py, verify_proof.py and
 // verify_statement.py check archives, proofs and closing statements without a line
-// of ours; tests of eventstore/archive and infra/cli/e2e run them. It holds no code that ships.
+// of ours; tests of eventstore/archive and infra/cli/e2e run them. examples/javascript buys
+// without a line of Go; its types are generated out of api/openapi.yaml, which a test of
+// infra/cli/e2e repeats. It holds no code that ships.
 package docs
