@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"slices"
@@ -70,12 +71,12 @@ func heldBy(t testing.TB, c *redis.Client) held {
 }
 
 // stand is how much a process holds at a moment: MiB in memory, MiB that the last
-// collection left on its heap, goroutines, and series of /metrics.
+// collection left on its heap, goroutines, and the series of /metrics by name.
 type stand struct {
 	resident   int
 	live       float64
 	goroutines int
-	series     int
+	series     map[string]bool
 }
 
 // stands measures the child.
@@ -85,7 +86,7 @@ func (c *crowded) stands() stand {
 	if err != nil || answer.Status != http.StatusOK {
 		c.t.Fatalf("metrics: %d, %v", answer.Status, err)
 	}
-	s := stand{}
+	s := stand{series: map[string]bool{}}
 	s.resident, _ = memoryOf(c.t, c.child.cmd.Process.Pid)
 	for line := range strings.Lines(answer.Raw) {
 		line = strings.TrimSpace(line)
@@ -93,8 +94,8 @@ func (c *crowded) stands() stand {
 		if space < 0 || line[0] == '#' {
 			continue
 		}
-		s.series++
 		name, value := line[:space], line[space+1:]
+		s.series[name] = true
 		number, err := strconv.ParseFloat(value, 64)
 		switch {
 		case err != nil:
@@ -137,11 +138,15 @@ func (c *crowded) send(w wave) (held halves) {
 		if half.live == 0 || s.live < half.live {
 			half.live = s.live
 		}
-		half.resident, half.goroutines, half.series = max(half.resident, s.resident), max(half.goroutines, s.goroutines), max(half.series, s.series)
+		half.resident, half.goroutines = max(half.resident, s.resident), max(half.goroutines, s.goroutines)
+		if half.series == nil {
+			half.series = map[string]bool{}
+		}
+		maps.Copy(half.series, s.series)
 	}
 	c.t.Logf("%s: %d requests, %.0f/s; first half %d MiB in memory, %.1f MiB live, %d goroutines, %d series; second half %d MiB, %.1f MiB, %d, %d",
-		w.name, w.n, float64(w.n)/time.Since(began).Seconds(), held[0].resident, held[0].live, held[0].goroutines, held[0].series,
-		held[1].resident, held[1].live, held[1].goroutines, held[1].series)
+		w.name, w.n, float64(w.n)/time.Since(began).Seconds(), held[0].resident, held[0].live, held[0].goroutines, len(held[0].series),
+		held[1].resident, held[1].live, held[1].goroutines, len(held[1].series))
 	return held
 }
 
