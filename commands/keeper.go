@@ -294,21 +294,23 @@ func (k *Keeper) lockedWithin(ctx, wait context.Context, lane int, f func(contex
 	return f(work)
 }
 
-// ensureLane recovers the lane unless it is healthy. The caller holds its lock.
+// ensureLane recovers the lane unless it is healthy. The caller holds its lock. The log
+// is asked first: what is accepted and recorded between the two questions makes a lane
+// that is ahead of its cursor, which is healthy, and none that is behind it.
 func (k *Keeper) ensureLane(ctx context.Context, lane int) error {
+	cursor, err := k.cursor(ctx, lane)
+	if err != nil {
+		return err
+	}
+	cursor.Lane = lane
 	state, err := k.gate.Lane(ctx, lane)
 	if err != nil {
 		return fmt.Errorf("look at lane %d: %w", lane, err)
 	}
-	cursors, err := k.log.Cursors(ctx, []int{lane})
-	if err != nil {
-		return fmt.Errorf("read cursor of lane %d: %w", lane, err)
-	}
-	cursors[0].Lane = lane
-	if k.healthy(state, cursors[0]) {
+	if k.healthy(state, cursor) {
 		return nil
 	}
-	broken := k.broken(state, cursors[0])
+	broken := k.broken(state, cursor)
 	_, err = k.recoverNow(ctx, lane, state, recoveryWish{})
 	if err == nil && broken {
 		k.opts.Broken(lane)
