@@ -19,7 +19,7 @@ type preflightCmd struct {
 	Sale      string   `required:"" placeholder:"ID" help:"The sale's id."`
 	Buyers    int64    `placeholder:"N" help:"How many people come to buy. Default: as many as there are units."`
 	Processes int      `placeholder:"N" help:"How many processes will serve. Default: as many as are connected to PostgreSQL now."`
-	URLs      []string `name:"url" placeholder:"URL" help:"A node that answers buyers, to be asked whether it is ready; once for each."`
+	URLs      []string `name:"url" placeholder:"URL" help:"A node that answers buyers, to be asked whether it is ready; once for each. Default: one that serves at --http-addr on this machine."`
 	Page      string   `placeholder:"URL" help:"Where buyers find the page of the sale, such as at the CDN, to compare its version."`
 	JSON      bool     `name:"json" help:"Print JSON."`
 }
@@ -50,6 +50,9 @@ func (p *preflightCmd) Run(c console) error {
 	}
 	for _, node := range p.URLs {
 		site.Nodes = append(site.Nodes, strings.TrimRight(node, "/"))
+	}
+	if near, err := nearby(c.settings.HTTPAddr); err == nil { // else it has no port to ask at
+		site.Near = near
 	}
 	report, err := p.look(ctx, c, site)
 	if err != nil {

@@ -30,11 +30,15 @@ func filesSuffice(_ context.Context, s *Site) []Row {
 // nodesAreReady asks every node that is named whether it is ready.
 func nodesAreReady(ctx context.Context, s *Site) []Row {
 	const name, want = "node.ready", "200 at /readyz"
-	if len(s.Nodes) == 0 {
-		return []Row{unseen(name, want+" (name each with --url)", nil)}
+	nodes := s.Nodes
+	if len(nodes) == 0 {
+		if !servesNear(ctx, s.Near) {
+			return []Row{unseen(name, want+" (name each with --url)", nil)}
+		}
+		nodes = []string{s.Near}
 	}
 	var rows []Row
-	for _, node := range s.Nodes {
+	for _, node := range nodes {
 		status, text, err := get(ctx, node+"/readyz")
 		switch {
 		case err != nil:
@@ -44,6 +48,15 @@ func nodesAreReady(ctx context.Context, s *Site) []Row {
 		}
 	}
 	return rows
+}
+
+// servesNear tells whether a node answers there, and not some other program.
+func servesNear(ctx context.Context, address string) bool {
+	if address == "" {
+		return false
+	}
+	status, _, err := get(ctx, address+"/readyz")
+	return err == nil && (status == http.StatusOK || status == http.StatusServiceUnavailable)
 }
 
 // get reads an answer of some server.

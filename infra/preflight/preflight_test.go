@@ -189,12 +189,22 @@ func TestWhatStandsOutsideIsAsked(t *testing.T) {
 	s.Page, s.PageURL, s.Nodes = "3-abc", server.URL, []string{server.URL}
 	want(t, pageIsCurrent(t.Context(), s), "page.version", OK)
 	want(t, nodesAreReady(t.Context(), s), "node.ready", OK)
+	named := s.Nodes
+	s.Nodes, s.Near = nil, server.URL
+	want(t, nodesAreReady(t.Context(), s), "node.ready", OK)
+	status = http.StatusNotFound // another program has that port
+	want(t, nodesAreReady(t.Context(), s), "node.ready", NotKnown)
+	status = http.StatusServiceUnavailable
+	want(t, nodesAreReady(t.Context(), s), "node.ready", NoGo)
+	s.Nodes = named
 	s.Page, status = "4-abc", http.StatusServiceUnavailable
 	want(t, pageIsCurrent(t.Context(), s), "page.version", Warning)
 	want(t, nodesAreReady(t.Context(), s), "node.ready", NoGo)
 	server.Close()
 	want(t, pageIsCurrent(t.Context(), s), "page.version", NoGo)
 	want(t, nodesAreReady(t.Context(), s), "node.ready", NoGo)
+	s.Nodes = nil
+	want(t, nodesAreReady(t.Context(), s), "node.ready", NotKnown)
 
 	want(t, tokensCanBeVerified(t.Context(), s), "tokens.keys", Warning)
 	s.Settings.JWTSecret = "a secret"
