@@ -161,6 +161,10 @@ bench-console: tools ## what open consoles cost a sale at full rate: pairs of ru
 screenshots: tools ## docs/img anew, by the browser test
 	go test -count=1 -timeout 10m -run '^TestTheDocumentsShowThePagesAsTheyAre$$' ./infra/cli/browser -args -update-screenshots
 
+chaos: broker ## every role and store broken in every way under load (ARGS="-chaos.only redis/*" for a row, "-chaos.update" writes docs/reliability.md); half an hour, as root, else disks and networks are left out
+	@command -v ip >/dev/null || .ci/install iproute2
+	CI=true go test -count=1 -timeout 240m $(TAGS) ./infra/cli/chaos -run '^TestFaultMatrix$$' -v -args -chaos.only all $(ARGS)
+
 cases: broker ## the tests of the faults that docs/cases.md lists, case by case; ONLY=B16 for one of them
 	CI=true go run ./infra/testenv/suite $(TAGS) -only '$(ONLY)' docs/cases.md
 

@@ -8,7 +8,8 @@
 //	go test ./docs -update
 //
 // and look at the difference. So is the last column of cases.md, out of the tests that
-// carry the number of a case; fuzzing.md and threats.md are checked against the sources.
+// carry the number of a case; fuzzing.md and threats.md are checked against the sources, and
+// what is told to be run by make against the Makefile.
 // verify_archive.py, verify_proof.py and
 // verify_statement.py check archives, proofs and closing statements without a line
 // of ours; tests of eventstore/archive and infra/cli/e2e run them. examples/javascript buys
