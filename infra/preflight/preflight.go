@@ -69,12 +69,12 @@ type Site struct {
 	// Private: the stores are this machine's own, in the data folder.
 	Private bool
 
-	DB     *pgxpool.Pool
-	Redis  []RedisServer
-	Nodes  []string // addresses of API nodes, to be asked whether they are ready
+	DB    *pgxpool.Pool
+	Redis []RedisServer
+	Nodes []string // addresses of API nodes, to be asked whether they are ready
 	// Near is where a node of this machine would serve; it is asked where Nodes is empty,
 	// and that nothing of ours answers there is not known and no fault.
-	Near string
+	Near   string
 	SaleID string
 	Sale   *domain.Sale
 

@@ -61,10 +61,9 @@ func killedSale(t *testing.T, rig *Rig, observer *Node, children []*Child) (kill
 	promised, soldOut := clicksOfBuyers(t, children, sale, buyers)
 	close(over)
 	killing.Wait()
-	for _, c := range children {
-		if !c.Alive() {
-			c.Start()
-		}
+	for _, c := range children { // also those that live: they may be about to end at a point
+		c.Kill()
+		c.Start()
 		c.AwaitReady()
 	}
 	StandingChecks(t, observer, sale, promised)

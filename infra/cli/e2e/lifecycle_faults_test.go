@@ -114,8 +114,8 @@ func TestB16KilledWhileAPaymentIsRecorded(t *testing.T) {
 				child.AwaitReady()
 				c.heard(e)
 			}
-			c.wants(paid, "paid", false)
-			c.wants(failed, "cancelled", false)
+			c.comesTo(paid, "paid", false)
+			c.comesTo(failed, "cancelled", false)
 			observer := rig.Node(t, NodeOptions{APIOnly: true})
 			for kind, want := range map[string]int{"order.paid": 1, "order.refund_due": 0, "order.cancelled": 1, "stock.returned": 1} {
 				if n := countOf(t, observer, kind, ""); n != want {

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"os/exec"
 	"regexp"
@@ -134,6 +135,19 @@ func (c *checkout) wants(order, status string, refund bool) Answer {
 		c.t.Errorf("order %s: %s %v, want %s with refund_due %t", order, told.Raw, err, status, refund)
 	}
 	return told
+}
+
+// comesTo waits until an order is told as such: a process that was started again does
+// not know what one before it told, and its read model follows the log.
+func (c *checkout) comesTo(order, status string, refund bool) {
+	c.t.Helper()
+	testenv.Eventually(c.t, 60*time.Second, func() error {
+		told, err := c.Order(c.accepted[order], order, "")
+		if err == nil && (told.Text("status") != status || told.Body["refund_due"] != refund) {
+			err = fmt.Errorf("order %s: %s, want %s with refund_due %t", order, told.Raw, status, refund)
+		}
+		return err
+	})
 }
 
 // awaitReads waits until a node reads orders again: a store that is just back is

@@ -12,16 +12,16 @@ import (
 
 const testPage = "# Page\n\n" +
 	"| case | what | tests |\n|---|---|---|\n" +
-	"| B01 | the last unit | [`a/x_test.go`](../a/x_test.go) TestGood<br>[`a/x_test.go`](../a/x_test.go) TestTable/B01 |\n" +
-	"| B02 | nothing shows it | |\n\n" +
+	"| K01 | the last unit | [`a/x_test.go`](../a/x_test.go) TestGood<br>[`a/x_test.go`](../a/x_test.go) TestTable/K01 |\n" +
+	"| K02 | nothing shows it | |\n\n" +
 	"| threat | what | shown by |\n|---|---|---|\n" +
 	"| somebody `x_test.go` | a guard | `b/y_test.go` FuzzOther · `a/x_test.go` TestGood |\n"
 
 func TestThePagesTablesNameTheTests(t *testing.T) {
-	good, table := named{"a", "TestGood", ""}, named{"a", "TestTable", "B01"}
+	good, table := named{"a", "TestGood", ""}, named{"a", "TestTable", "K01"}
 	want := []line{
-		{"B01  the last unit", []named{good, table}},
-		{about: "B02  nothing shows it"},
+		{"K01  the last unit", []named{good, table}},
+		{about: "K02  nothing shows it"},
 		{"somebody `x_test.go`", []named{{"b", "FuzzOther", ""}, good}},
 	}
 	lines := linesOf(testPage)
@@ -32,8 +32,8 @@ func TestThePagesTablesNameTheTests(t *testing.T) {
 	if got := strings.Join(folders, " ") + " " + strings.Join(tests, " "); got != "./a ./b FuzzOther TestGood TestTable" {
 		t.Errorf("it would run %s", got)
 	}
-	if left := only(lines, "B02"); len(left) != 1 || left[0].about != "B02  nothing shows it" {
-		t.Errorf("got %+v, want B02 alone", left)
+	if left := only(lines, "K02"); len(left) != 1 || left[0].about != "K02  nothing shows it" {
+		t.Errorf("got %+v, want K02 alone", left)
 	}
 }
 
@@ -43,9 +43,9 @@ func TestALineHoldsOnlyIfEachOfItsTestsDoes(t *testing.T) {
 		tests, verdict string
 	}{
 		"passed":                    {"`a/x_test.go` TestGood", holds},
-		"a subtest that passed":     {"`a/x_test.go` TestTable/B01", holds},
-		"a subtest that failed":     {"`a/x_test.go` TestTable/B02", failed},
-		"a subtest that is missing": {"`a/x_test.go` TestTable/B03", missing},
+		"a subtest that passed":     {"`a/x_test.go` TestTable/K01", holds},
+		"a subtest that failed":     {"`a/x_test.go` TestTable/K02", failed},
+		"a subtest that is missing": {"`a/x_test.go` TestTable/K03", missing},
 		"failed":                    {"`a/x_test.go` TestGood · `a/x_test.go` TestBad", failed},
 		"skipped":                   {"`a/x_test.go` TestGood · `a/x_test.go` TestSkipped", skipped},
 		"not there":                 {"`a/x_test.go` TestGood · `a/x_test.go` TestGone", missing},
@@ -86,8 +86,8 @@ func TestGood(*testing.T) {}
 func TestBad(t *testing.T) { t.Error("it is broken") }
 func TestSkipped(t *testing.T) { t.Skip("no server") }
 func TestTable(t *testing.T) {
-	t.Run("deeper", func(t *testing.T) { t.Run("B01 good", func(*testing.T) {}) })
-	t.Run("B02 bad", func(t *testing.T) { t.Error("it is broken") })
+	t.Run("deeper", func(t *testing.T) { t.Run("K01 good", func(*testing.T) {}) })
+	t.Run("K02 bad", func(t *testing.T) { t.Error("it is broken") })
 }
 `
 
