@@ -77,16 +77,18 @@ const (
 	missing = "DID NOT RUN"
 )
 
-// of gives the verdict of a test: the worst of the subtests that are meant.
+// of gives the verdict of a test: the worst of the subtests that are meant. A test that
+// passed although a part of it was skipped was skipped; inputs that a fuzz target leaves
+// out are no parts.
 func (o *outcome) of(n named) string {
 	at := path.Join(o.module, n.folder) + " " + n.test
-	if n.part == "" {
-		return verdictOf(o.ended[at])
-	}
 	worst, found := holds, false
+	if n.part == "" {
+		worst, found = verdictOf(o.ended[at]), true
+	}
 	for key, action := range o.ended {
 		rest, below := strings.CutPrefix(key, at+"/")
-		if !below || !strings.Contains(rest, n.part) {
+		if !below || !strings.Contains(rest, n.part) || n.part == "" && strings.HasPrefix(n.test, "Fuzz") {
 			continue
 		}
 		found = true

@@ -48,6 +48,7 @@ func TestALineHoldsOnlyIfEachOfItsTestsDoes(t *testing.T) {
 		"a subtest that is missing": {"`a/x_test.go` TestTable/K03", missing},
 		"failed":                    {"`a/x_test.go` TestGood · `a/x_test.go` TestBad", failed},
 		"skipped":                   {"`a/x_test.go` TestGood · `a/x_test.go` TestSkipped", skipped},
+		"a part of it skipped":      {"`a/x_test.go` TestGood · `a/x_test.go` TestPartly", skipped},
 		"not there":                 {"`a/x_test.go` TestGood · `a/x_test.go` TestGone", missing},
 		"not built":                 {"`b/y_test.go` TestUnbuilt", missing},
 		"no test at all":            {"none", missing},
@@ -85,6 +86,7 @@ import "testing"
 func TestGood(*testing.T) {}
 func TestBad(t *testing.T) { t.Error("it is broken") }
 func TestSkipped(t *testing.T) { t.Skip("no server") }
+func TestPartly(t *testing.T) { t.Run("on a server", func(t *testing.T) { t.Skip("no server") }) }
 func TestTable(t *testing.T) {
 	t.Run("deeper", func(t *testing.T) { t.Run("K01 good", func(*testing.T) {}) })
 	t.Run("K02 bad", func(t *testing.T) { t.Error("it is broken") })
