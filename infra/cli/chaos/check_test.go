@@ -63,12 +63,16 @@ func (w *witness) Fatal(args ...any) {
 const selectOrders = `select order_id, buyer_id, status, reason, units from order_view where sale_id = $1`
 
 // account compares what buyers were told with the orders that there are: each order of a
-// sale is known to somebody, what was acknowledged is there, nobody has two, and of a
-// scarce sale all units are sold and none is sold twice.
+// sale is known to somebody, what was acknowledged is there and, where somebody saw that it
+// was accepted, not rejected, nobody has two, and of a scarce sale all units are sold and
+// none is sold twice.
 func (s *site) account(l *load, accepted map[string]string, r *result) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	there := map[string]bool{}
+	there, seen := map[string]bool{}, map[string]bool{}
+	for _, t := range l.answers() {
+		seen[t.order] = seen[t.order] || t.seen
+	}
 	for _, sale := range l.sales {
 		rows, err := s.rig.Pool.Query(ctx, selectOrders, sale.id)
 		if err != nil {
@@ -92,6 +96,9 @@ func (s *site) account(l *load, accepted map[string]string, r *result) {
 				}
 			} else if known {
 				r.refuse(sale.strategy + " " + reason)
+				if seen[order] {
+					s.found("order %s of %s was seen to be accepted, and is rejected: %s", order, buyer, reason)
+				}
 			}
 		}
 		if err := rows.Err(); err != nil {

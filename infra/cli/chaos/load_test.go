@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"seckill/domain"
 	"seckill/infra/cli/e2e"
 )
 
@@ -42,6 +43,7 @@ type told struct {
 	sale         *saleRun
 	buyer, order string
 	word         string
+	seen         bool // the answer says that the order was accepted, see sawOrder
 	again        bool // the buyer had asked before
 	sent, at     time.Time
 }
@@ -102,6 +104,7 @@ func (l *load) ask(node int, sale *saleRun, buyer string, again bool) told {
 	answer, err := l.nodes[node%len(l.nodes)].Buy(sale.id, buyer, "key-of-"+buyer)
 	t.at = time.Now()
 	t.word, t.order = wordOf(answer, err), answer.Text("order_id")
+	t.seen = sawOrder(t.word, answer)
 	if t.word == wordNone {
 		t.order = ""
 	}
@@ -126,6 +129,19 @@ func wordOf(answer e2e.Answer, err error) string {
 // Answers of a purchase, by what a buyer has then.
 func promised(word string) bool { return word == "202" || word == "201" || word == "200" }
 func settled(word string) bool  { return promised(word) || word == "409 sold_out" }
+
+// sawOrder tells whether whoever answered saw that the order was accepted: the gate has it
+// or the log. Of another one nobody could see yet what became of it.
+func sawOrder(word string, answer e2e.Answer) bool {
+	switch status := domain.OrderStatus(answer.Text("status")); status {
+	case domain.OrderStatusQueued:
+		return promised(word) && answer.Text("waiting_for") == string(domain.WaitingForRecorder)
+	case domain.OrderStatusRejected:
+		return false
+	default:
+		return promised(word)
+	}
+}
 
 // allowed tells whether a buyer may be told so while something is broken.
 func allowed(word string) bool {

@@ -54,6 +54,37 @@ func TestTheAccountNoticesWhatIsLostUnknownOrSoldTwice(t *testing.T) {
 			t.Errorf("%s: %d lost", name, r.Lost)
 		}
 	}
+	if _, err := rig.Pool.Exec(t.Context(), "update order_view set status = 'rejected', reason = 'lost' where order_id = $1", some); err != nil {
+		t.Fatal(err)
+	}
+	run := *sale
+	run.stock = 2
+	for seen, want := range map[bool]string{false: "", true: "was seen to be accepted, and is rejected: lost"} {
+		s := &site{t: t, rig: rig}
+		var r result
+		s.account(&load{sales: []*saleRun{&run}, told: []told{{order: some, seen: seen}, {order: some}}}, accepted, &r)
+		if got := strings.Join(s.findings, "; "); (want == "") != (got == "") || !strings.Contains(got, want) || r.Refused["redis-sync lost"] != 1 {
+			t.Errorf("an order that was told as rejected later, seen before %t: found %q, want %q; refused later %v", seen, got, want, r.Refused)
+		}
+	}
+}
+
+// An order was seen to be accepted where the answer says that it has only to be recorded,
+// or that it is.
+func TestAnAnswerSaysWhetherAnybodySawTheOrder(t *testing.T) {
+	for _, c := range []struct {
+		word, status, waits string
+		want                bool
+	}{
+		{"202", "queued", "recorder", true}, {"202", "queued", "gate", false}, {"202", "queued", "log", false}, {"202", "queued", "sale", false},
+		{"201", "placed", "", true}, {"200", "placed", "", true}, {"200", "queued", "recorder", true}, {"200", "queued", "gate", false},
+		{"200", "rejected", "", false}, {"503 busy", "", "", false}, {wordNone, "", "", false},
+	} {
+		answer := e2e.Answer{Body: map[string]any{"status": c.status, "waiting_for": c.waits}}
+		if got := sawOrder(c.word, answer); got != c.want {
+			t.Errorf("%s %s, waiting for %q: seen %t, want %t", c.word, c.status, c.waits, got, c.want)
+		}
+	}
 }
 
 // The standing checks speak through a witness, and one of theirs that gives up does not
