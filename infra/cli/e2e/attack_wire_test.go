@@ -62,14 +62,17 @@ func TestARequestInsideOfAnotherIsNotServed(t *testing.T) {
 	}
 }
 
-// A body in chunks is a body as any other: what ends is its connection, not the call.
+// A body in chunks is a body as any other, whatever length stands beside it: what ends is
+// its connection, not the call.
 func TestABodyInChunksIsTakenAndEndsItsConnection(t *testing.T) {
 	t.Parallel()
 	a := newTarget(t)
-	got := a.sends(t, fmt.Sprintf("POST /api/v1/sales/%s/purchases HTTP/1.1\r\nHost: h\r\nAuthorization: %s\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n",
-		a.sale, bearerOf(t, "alice", ""), len(oneItem), oneItem))
-	if len(got) != 1 || got[0].status != http.StatusAccepted || !got[0].last {
-		t.Errorf("got %+v, want one answer, 202, and the end of the connection", got)
+	for i, length := range []string{"", "Content-Length: 5\r\n", "Content-Length: 5000\r\n"} {
+		got := a.sends(t, fmt.Sprintf("POST /api/v1/sales/%s/purchases HTTP/1.1\r\nHost: h\r\nAuthorization: %s\r\nContent-Type: application/json\r\n%sTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n"+
+			"GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n", a.sale, bearerOf(t, fmt.Sprintf("alice-%d", i), ""), length, len(oneItem), oneItem))
+		if len(got) != 1 || got[0].status != http.StatusAccepted || !got[0].last {
+			t.Errorf("%q beside it: got %+v, want one answer, 202, and the end of the connection", length, got)
+		}
 	}
 }
 
