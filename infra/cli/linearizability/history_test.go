@@ -198,7 +198,7 @@ func (h *history) put(a attempt, q request, said answer, ret time.Duration) {
 }
 
 func (h *history) purchase(a attempt) {
-	q := request{kind: buys, buyer: a.buyer, key: a.key, units: a.units}
+	q := request{kind: buys, buyer: a.buyer, key: a.key, units: a.units, away: h.of.broke > 0 && a.ret >= h.of.broke}
 	own, became := h.own(a)
 	acceptedBy := func(ret time.Duration) { h.put(a, q, answer{accepted, h.numbers[own.id]}, ret) }
 	switch {

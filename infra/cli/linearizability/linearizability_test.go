@@ -80,13 +80,17 @@ func playRound(t *testing.T, h *house, f fault, s uint64, seen counts) {
 	for asked.Load() < int64(len(markets)*workers*asks/4) && time.Now().Before(deadline) {
 		time.Sleep(5 * time.Millisecond) // until the crowd is in the middle of it
 	}
+	var broke time.Duration
+	if f.name != quiet {
+		broke = time.Since(h.since)
+	}
 	f.do(h, chance)
 	close(over)
 	crowds.Wait()
 	h.awake()
 	var histories []*history
 	for _, m := range markets {
-		histories = append(histories, finish(t, h, m, f.name != quiet))
+		histories = append(histories, finish(t, h, m, broke))
 	}
 	for i, history := range histories {
 		for _, finding := range history.findings {
@@ -97,8 +101,9 @@ func playRound(t *testing.T, h *house, f fault, s uint64, seen counts) {
 	want(t, fmt.Sprintf("%s-%d", strings.ReplaceAll(f.name, " ", "-"), s), histories...)
 }
 
-// finish brings a sale to rest, sells what is left of it, and makes its history.
-func finish(t *testing.T, h *house, m *market, broken bool) *history {
+// finish brings a sale to rest, sells what is left of it, and makes its history; broke is
+// when something was broken, 0 for never.
+func finish(t *testing.T, h *house, m *market, broke time.Duration) *history {
 	t.Helper()
 	awaitRest(t, h.observer, m)
 	e := ending{rested: time.Since(m.since), late: h.late}
@@ -108,5 +113,5 @@ func finish(t *testing.T, h *house, m *market, broken bool) *history {
 	if err := e.read(context.Background(), h.observer.Store, m.id); err != nil {
 		t.Fatalf("read the orders of sale %s: %v", m.id, err)
 	}
-	return m.history(&facts{sale: m.id, stock: m.stock, terms: m.terms, away: broken}, e)
+	return m.history(&facts{sale: m.id, stock: m.stock, terms: m.terms, broke: broke}, e)
 }

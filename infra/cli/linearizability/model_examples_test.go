@@ -2,6 +2,7 @@ package linearizability
 
 import (
 	"testing"
+	"time"
 
 	"github.com/anishathalye/porcupine"
 )
@@ -9,8 +10,9 @@ import (
 // script writes down histories by hand. Each request lasts from the time given to the
 // other one.
 type script struct {
-	of  *facts
-	ops []porcupine.Operation
+	of   *facts
+	away bool
+	ops  []porcupine.Operation
 }
 
 // aShop opens a shop of two units whose orders are those given.
@@ -20,14 +22,14 @@ func aShop(of terms, orders ...fact) *script {
 }
 
 func (s *script) at(from, to int64, q request, a answer) *script {
-	q.of = s.of
+	q.of, q.away = s.of, s.away
 	s.ops = append(s.ops, porcupine.Operation{ClientId: len(s.ops), Input: q, Call: from, Output: a, Return: to})
 	return s
 }
 
-// whileAway lets the gate be away at times.
+// whileAway lets the gate be away from now on.
 func (s *script) whileAway() *script {
-	s.of.away = true
+	s.away = true
 	return s
 }
 
@@ -108,4 +110,20 @@ func cancelledShop(of terms, a, b fact, back int64, others ...fact) *script {
 	return aShop(of, append([]fact{a, b}, others...)...).
 		buy(0, 1, a.buyer, a.key, 1, accepted, 0).buy(2, 3, b.buyer, b.key, 1, accepted, 1).
 		do(4, 5, cancels, 0, cancelled).do(5, back, comesBack, 0, done)
+}
+
+// An answer that was given before anything broke has no excuse.
+func TestARepeatIsExcusedOnlyFromWhenSomethingBroke(t *testing.T) {
+	for broke, want := range map[time.Duration]porcupine.CheckResult{0: porcupine.Illegal, 20: porcupine.Ok, 30: porcupine.Ok, 41: porcupine.Illegal} {
+		var j journal
+		j.add(attempt{call: 10, ret: 11, kind: buys, buyer: "a", key: "k", units: 1, order: "A", trace: "first", said: saidAccepted})
+		j.add(attempt{call: 30, ret: 40, kind: buys, buyer: "a", key: "k", units: 2, order: "A", trace: "second", said: saidRepeat})
+		e := ending{rested: 50, ended: 60, late: func(string) bool { return false }, fates: map[string]fate{
+			"A": {id: "A", buyer: "a", trace: "first", units: 1, status: "placed"},
+		}}
+		h := j.history(&facts{sale: "by hand", stock: 2, terms: terms{Buckets: 1, Limit: 2, Orders: 2}, broke: broke}, e)
+		if got, _ := check(h); got != want || len(h.findings) > 0 {
+			t.Errorf("broken at %d, the key with another quantity met its order from 30 to 40: porcupine says %s, want %s; %v", broke, got, want, h.findings)
+		}
+	}
 }

@@ -3,6 +3,7 @@ package linearizability
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/anishathalye/porcupine"
 )
@@ -13,8 +14,8 @@ type facts struct {
 	sale  string
 	stock int
 	terms
-	away  bool   // something was broken meanwhile, so that the gate may have been away
-	taken []fact // the orders that were accepted, by their numbers in this history
+	broke time.Duration // when something was broken first; 0: never
+	taken []fact        // the orders that were accepted, by their numbers in this history
 }
 
 // terms are those of a sale as far as purchases are judged by them.
@@ -75,6 +76,7 @@ type request struct {
 	buyer, key string
 	units      int
 	order      int
+	away       bool // something was broken before its answer, so that the gate may have been away
 }
 
 // answer is what was said; Order is meant where it was accepted or a repeat.
@@ -178,7 +180,7 @@ func (s state) buy(q request, a answer) (bool, state) {
 		// While the gate does not answer, owners meet their order by the read model, which
 		// knows no keys and may be of a moment ago.
 		owns := s.phase(a.order) != never && s.of.taken[a.order].buyer == q.buyer
-		return verdict == a || s.of.away && owns, s
+		return verdict == a || q.away && owns, s
 	case soldOut:
 		// Of several buckets it is said after a look at all, which is later than the
 		// home bucket's judgement of the buyer.
