@@ -69,7 +69,8 @@ func (w *World) took(order string) {
 	w.accepted[order] = acceptance{w.stats.GateFalls}
 }
 
-// checkRejected: what the gate accepted, and neither gate nor log forgot since, is kept.
+// checkRejected: what the gate accepted, and has not forgotten since, is kept, unless the log
+// ever forgot: a gate that is ahead of it may sell units that are not on sale there.
 func (w *World) checkRejected(order string) {
 	at, known := w.accepted[order]
 	if known && at.gateFalls == w.stats.GateFalls && w.stats.LogFalls == 0 {
