@@ -30,9 +30,7 @@ func roleCells(role string) []cell {
 		{fault: "disk_full", did: "its data folder and its folder for temporary files full", do: func(s *site) func() {
 			return s.fill(s.first(role).disk)
 		}},
-		{fault: "clock", did: "its clock jumps 5 s ahead, then 5 s back of what it should be, then right", do: func(s *site) func() {
-			return s.moveClock(s.first(role).setClock)
-		}},
+		clockCell(role, usual, func(s *site) func(time.Duration) error { return s.first(role).setClock }),
 		{fault: "memory", did: "started again with a memory limit of 6 MiB, under which the collector hardly stops; then without", do: func(s *site) func() {
 			p := s.first(role)
 			p.child.Kill()

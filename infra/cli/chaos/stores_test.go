@@ -44,9 +44,7 @@ func storeCells(row string) []cell {
 		storeNetwork(row, "reset", "every connection to it reset, new ones too", (*site).cut),
 		storeNetwork(row, "black_hole", "nothing comes through to or from it, connections stay", (*site).swallow),
 		full,
-		{fault: "clock", on: movedClock, hold: 6 * time.Second, did: "its clock jumps 5 s ahead, then 5 s back of what it should be, then right", do: func(s *site) func() {
-			return s.moveClock(s.clock.Set)
-		}},
+		clockCell(row, movedClock, func(s *site) func(time.Duration) error { return s.clock.Set }),
 		memory,
 	}
 }

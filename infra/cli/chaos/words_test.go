@@ -73,7 +73,8 @@ The time that a killed store takes to start is in it; the first to notice that o
 although an answer said that it only waits for its record, or has it; a live order that nobody was told of, after all have
 come again; two orders of one buyer; a scarce sale of which not exactly all units are sold; an answer other than an order,
 ` + "`sold_out`, 503 or 429" + `; stock rule, limits, gate, views, positions, versions or hash chain that disagree (the standing
-checks C1 to C6 with a reconciliation and an audit); not as before within a minute and a half; a fault that did not happen.
+checks C1 to C6 with a reconciliation and an audit); not as before within a minute and a half; a fault that did not happen (nothing was lost, cut
+or full, or nobody saw the clock move; that of Kafka, which tells its time to nobody, is taken on trust).
 
 **Not here**: whole machines that die, power cuts (a killed process leaves its file as it was written), failovers of a Redis
 Cluster, of Sentinel or of a PostgreSQL standby; those have tests of their own in ` + "`infra/cli/e2e`" + `.
