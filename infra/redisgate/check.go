@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -34,6 +36,27 @@ func (g *Gate) Check(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// openPatience is how long a server that says nothing is asked again before a process
+// gives up its start: one may have just begun itself, or share a busy machine.
+const openPatience = 5 * time.Second
+
+// checkFirst is Check that asks a silent server again.
+func (g *Gate) checkFirst(ctx context.Context) error {
+	for until := time.Now().Add(openPatience); ; {
+		err := g.Check(ctx)
+		if err == nil || !silent(err) || ctx.Err() != nil || !time.Now().Before(until) {
+			return err
+		}
+	}
+}
+
+// silent tells whether err is of a server that did not answer in time, and said nothing
+// against us.
+func silent(err error) bool {
+	var slow net.Error
+	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &slow) && slow.Timeout()
 }
 
 func (g *Gate) checkNode(ctx context.Context, n node) error {

@@ -68,7 +68,7 @@ func Open(ctx context.Context, url string, opt Options) (*Gate, error) {
 	g.asks.New, g.calls.New = newAsk, newReserveCall
 	g.spare.New = func() any { return &look{done: make(chan error, 1)} }
 	g.base, g.cancel = context.WithCancel(context.WithoutCancel(ctx))
-	if err := g.Check(ctx); err != nil {
+	if err := g.checkFirst(ctx); err != nil {
 		return nil, errors.Join(err, g.Close())
 	}
 	return g, nil

@@ -187,3 +187,18 @@ func TestB19ReadyMeansThatAScriptRunsAndNotThatAPingIsAnswered(t *testing.T) {
 		t.Errorf("with scripts, which it forgot: %v", err)
 	}
 }
+
+// A server that has just begun, or shares a busy machine, is no reason not to start.
+func TestAServerThatIsSilentAtFirstIsAskedAgain(t *testing.T) {
+	s := testenv.PrivateRedis(t, testenv.RedisOptions{})
+	s.Freeze()
+	thaw := time.AfterFunc(time.Second, s.Thaw) // several times what one question may take
+	defer thaw.Stop()
+	gate, err := redisgate.Open(t.Context(), s.URL, redisgate.Options{Namespace: "slow", Store: 1, CallTimeout: 100 * time.Millisecond, SaleTimeout: 100 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := gate.Close(); err != nil {
+		t.Error(err)
+	}
+}
