@@ -29,6 +29,8 @@ type fold struct {
 	orders   map[string]domain.Order
 	decided  map[string]int // deciding events by order
 	versions map[string]int64
+	limits   map[string]int64 // the highest limit that a sale had so far
+	held     map[string]int64 // units of live orders, by sale and buyer
 	head     eventstore.Mark
 }
 
@@ -64,7 +66,7 @@ func readFold(t testing.TB, log eventstore.Reader) *fold {
 	t.Helper()
 	f := &fold{
 		sales: map[string]domain.Sale{}, accounts: map[string]domain.Account{}, orders: map[string]domain.Order{},
-		decided: map[string]int{}, versions: map[string]int64{},
+		decided: map[string]int{}, versions: map[string]int64{}, limits: map[string]int64{}, held: map[string]int64{},
 	}
 	for {
 		page, err := log.ReadAll(context.Background(), f.head.Number, 1000)
@@ -98,6 +100,7 @@ func (f *fold) add(t testing.TB, r *eventstore.Record) {
 	case strings.HasPrefix(r.Stream, "sale-"):
 		id := strings.TrimPrefix(r.Stream, "sale-")
 		f.sales[id] = f.sales[id].FoldSale(ev)
+		f.limits[id] = max(f.limits[id], f.sales[id].Terms.LimitPerBuyer)
 	case strings.HasPrefix(r.Stream, "stock-"):
 		a := f.accounts[r.Stream].Fold(ev)
 		f.accounts[r.Stream] = a
@@ -109,13 +112,39 @@ func (f *fold) add(t testing.TB, r *eventstore.Record) {
 			t.Errorf("C1: at position %d %s has %d left", r.Position, r.Stream, a.Left())
 		}
 	case strings.HasPrefix(r.Stream, "order-"):
-		id := strings.TrimPrefix(r.Stream, "order-")
-		f.orders[id] = f.orders[id].FoldOrder(ev)
-		switch ev.(type) {
-		case *domain.OrderPlaced, *domain.OrderRejected:
-			f.decided[id]++
+		f.addOrder(t, strings.TrimPrefix(r.Stream, "order-"), ev)
+	}
+}
+
+// addOrder checks at every event of an order that it is decided once at most, and that its
+// buyer does not hold more than the sale has allowed so far: also for a while.
+func (f *fold) addOrder(t testing.TB, id string, ev domain.Event) {
+	t.Helper()
+	before := unitsLive(f.orders[id])
+	o := f.orders[id].FoldOrder(ev)
+	f.orders[id] = o
+	switch ev.(type) {
+	case *domain.OrderPlaced, *domain.OrderRejected:
+		if f.decided[id]++; f.decided[id] > 1 {
+			t.Errorf("C3: order %s is decided once more by %s", id, ev.EventType())
 		}
 	}
+	key := o.SaleID + "/" + o.BuyerID
+	more := unitsLive(o) - before
+	if f.held[key] += more; more > 0 && f.held[key] > f.limits[o.SaleID] {
+		t.Errorf("C5: with order %s buyer %s holds %d units of sale %s, the limit is %d", id, o.BuyerID, f.held[key], o.SaleID, f.limits[o.SaleID])
+	}
+}
+
+// unitsLive are the units that an order holds.
+func unitsLive(o domain.Order) (units int64) {
+	if o.Standing() != domain.Live {
+		return 0
+	}
+	for _, l := range o.Lines {
+		units += l.Quantity
+	}
+	return units
 }
 
 // placed counts the live orders of a sale.
@@ -129,17 +158,10 @@ func (f *fold) placed(sale string) int {
 	return n
 }
 
+// checkLimits compares with the terms as they are at the end.
 func checkLimits(t testing.TB, f *fold) {
 	t.Helper()
-	held := map[string]int64{}
-	for _, o := range f.orders {
-		if o.Standing() == domain.Live {
-			for _, l := range o.Lines {
-				held[o.SaleID+"/"+o.BuyerID] += l.Quantity
-			}
-		}
-	}
-	for key, units := range held {
+	for key, units := range f.held {
 		sale, buyer, _ := strings.Cut(key, "/")
 		if limit := f.sales[sale].Terms.LimitPerBuyer; units > limit {
 			t.Errorf("C5: buyer %s holds %d units of sale %s, the limit is %d", buyer, units, sale, limit)
