@@ -52,8 +52,8 @@ kafka: broker ## what concerns Kafka alone, on a real broker and an imitated one
 	CI=true go test -count=1 -timeout 45m $(TAGS) ./infra/bus ./infra/testenv ./projections ./infra/cli/e2e \
 		-run 'Kafka|B37|B38|B43|B60|B81|Bus|Broker|Envelope|Partitions|Group|Member|Outsiders|PublicRelay|ViewsEndExact|StartsAgain|CannotBeRead|TheTopic|ATopic|TooLarge|Unreachable'
 
-fuzz: tools ## every fuzz target for FUZZTIME; ONLY=Token for those whose names say so
-	@.ci/fuzz $(FUZZTIME) $(ONLY)
+fuzz: tools ## every fuzz target for FUZZTIME; ONLY=Token for those whose names say so; KEEP=6 keeps so many inputs of each that reached something new
+	@.ci/fuzz $(FUZZTIME) '$(ONLY)' '$(KEEP)'
 
 bench: tools ## every figure of docs/performance.md beside its yardstick, 40 minutes on a machine that does nothing else; SHORT=1: a few minutes, says nothing; ARGS="-only refusals,gate"
 	@command -v wrk >/dev/null || .ci/install wrk
