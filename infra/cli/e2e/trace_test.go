@@ -203,7 +203,7 @@ func TestABuyersStoryHasEverySaleAndWhatWasRejected(t *testing.T) {
 		return nil
 	})
 	rejected, kept := story.Purchases[0], story.Purchases[1] // the newest first
-	if rejected.OrderID == placed { // both happened within the same moment
+	if rejected.OrderID == placed {                          // both happened within the same moment
 		kept, rejected = rejected, kept
 	}
 	if kept.OrderID != placed || kept.Status != "placed" || rejected.OrderID != lost || rejected.Status != "rejected" || rejected.Reason != "lost" || rejected.Gate.State == "accepted" || story.Sales != 2 {
