@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -34,20 +35,56 @@ func (t *Teller) ofBuyer(ctx context.Context, ask StoryAsk, s *Story) ([]string,
 	if orders, err = t.Views.OfBuyer(within, sales, ask.ID); err != nil {
 		s.unasked("views", err)
 	}
+	fresh := notAmong(orders, claims)
+	if over := len(fresh) + len(orders) - ask.Limit; over > 0 {
+		s.More = over
+	}
+	orders = orders[:min(len(orders), ask.Limit)]
+	if len(fresh) > 0 {
+		if orders, err = t.newestFirst(ctx, append(fresh, orders...)); err != nil {
+			return nil, err
+		}
+	}
+	return orders[:min(len(orders), ask.Limit)], nil
+}
+
+// notAmong gives the orders of claims that the views do not have yet. They need not be
+// newer than all that those have: each shard of a view follows the log by itself.
+func notAmong(seen []string, claims [][]eventstore.Claim) (fresh []string) {
 	known := map[string]bool{}
-	for _, id := range orders {
+	for _, id := range seen {
 		known[id] = true
 	}
-	for _, ofSale := range slices.Backward(claims) { // what the views do not have yet is newer
+	for _, ofSale := range claims {
 		for _, c := range ofSale {
 			if !known[c.OrderID] {
 				known[c.OrderID] = true
-				orders = slices.Insert(orders, 0, c.OrderID)
+				fresh = append(fresh, c.OrderID)
 			}
 		}
 	}
-	if len(orders) > ask.Limit {
-		s.More, orders = len(orders)-ask.Limit, orders[:ask.Limit]
+	return fresh
+}
+
+// newestFirst sorts orders by where the log decided them.
+func (t *Teller) newestFirst(ctx context.Context, orders []string) ([]string, error) {
+	type placed struct {
+		order string
+		at    int64
+	}
+	all, err := inParallel(orders, func(_ int, id string) (placed, error) {
+		first, err := t.Log.ReadStream(ctx, domain.OrderStream(id), 0, 1)
+		if err != nil || len(first) == 0 {
+			return placed{id, 0}, err
+		}
+		return placed{id, first[0].Position}, nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read where orders were decided: %w", err)
+	}
+	slices.SortStableFunc(all, func(a, b placed) int { return cmp.Compare(b.at, a.at) })
+	for i := range all {
+		orders[i] = all[i].order
 	}
 	return orders, nil
 }
