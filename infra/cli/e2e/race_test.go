@@ -18,12 +18,11 @@ type tally struct {
 	outcomes map[domain.Outcome]int
 	errors   []error
 	accepted map[string]string
-	doubtful map[string]bool // of those, the orders of which the gate had not answered
 	repeats  int
 }
 
 func newTally() *tally {
-	return &tally{outcomes: map[domain.Outcome]int{}, accepted: map[string]string{}, doubtful: map[string]bool{}}
+	return &tally{outcomes: map[domain.Outcome]int{}, accepted: map[string]string{}}
 }
 
 func (c *tally) add(buyer string, res commands.PurchaseResult, err error) {
@@ -36,7 +35,6 @@ func (c *tally) add(buyer string, res commands.PurchaseResult, err error) {
 	c.outcomes[res.Outcome]++
 	if res.Outcome == domain.Reserved {
 		c.accepted[res.Order.ID] = buyer
-		c.doubtful[res.Order.ID] = res.Order.WaitingFor == domain.WaitingForGate
 	}
 	if res.Repeat {
 		c.repeats++
