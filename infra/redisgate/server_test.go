@@ -192,9 +192,26 @@ func TestB19ReadyMeansThatAScriptRunsAndNotThatAPingIsAnswered(t *testing.T) {
 func TestAServerThatIsSilentAtFirstIsAskedAgain(t *testing.T) {
 	s := testenv.PrivateRedis(t, testenv.RedisOptions{})
 	s.Freeze()
-	thaw := time.AfterFunc(time.Second, s.Thaw) // several times what one question may take
-	defer thaw.Stop()
-	gate, err := redisgate.Open(t.Context(), s.URL, redisgate.Options{Namespace: "slow", Store: 1, CallTimeout: 100 * time.Millisecond, SaleTimeout: 100 * time.Millisecond})
+	type opened struct {
+		gate *redisgate.Gate
+		err  error
+	}
+	done := make(chan opened, 1)
+	go func() {
+		gate, err := redisgate.Open(context.Background(), s.URL, redisgate.Options{Namespace: "slow", Store: 1, CallTimeout: 100 * time.Millisecond, SaleTimeout: 100 * time.Millisecond})
+		done <- opened{gate, err}
+	}()
+	select { // several times what one question may take
+	case early := <-done:
+		t.Errorf("a server that says nothing was given up at once: %v", early.err)
+	case <-time.After(time.Second):
+	}
+	s.Thaw()
+	if t.Failed() {
+		return
+	}
+	got := <-done
+	gate, err := got.gate, got.err
 	if err != nil {
 		t.Fatal(err)
 	}
